@@ -1,0 +1,30 @@
+# What is done often, by name. `just` lists it.
+
+default:
+    @just --list
+
+# Serve on the private database.
+run:
+    cargo run --release
+
+# Everything that CI checks first.
+check:
+    cargo fmt --check
+    cargo clippy --all-targets -- -D warnings
+
+test:
+    cargo test
+
+# Sowings per second, against a plain reference.
+bench:
+    cargo bench --bench perft
+
+# Write the OpenAPI document anew.
+openapi:
+    cargo run --quiet -- openapi > openapi/openapi.json
+    cargo run --quiet -- openapi --v3.0 > openapi/openapi-3.0.json
+
+# Check the queries against DATABASE_URL (a migrated database) and write .sqlx anew.
+sqlx:
+    rm -rf .sqlx && mkdir .sqlx && touch src/lib.rs src/store/*.rs
+    SQLX_OFFLINE=false SQLX_OFFLINE_DIR="$PWD/.sqlx" cargo check --all-targets

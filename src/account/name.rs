@@ -1,0 +1,87 @@
+//! Display names: short, visible, on one line.
+
+use rand::RngExt;
+
+/// A display name: 1 to 40 characters after trimming, none of them a control or an invisible formatting character.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name(String);
+
+/// Why a text cannot be a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Nothing is left after trimming, or more than 40 characters.
+    #[error("a name has 1 to 40 characters")]
+    Length,
+    /// A control character, or one that shows nothing or turns the direction of the text.
+    #[error("a name has no control or invisible characters")]
+    Character,
+}
+
+impl Name {
+    /// The longest name, in characters.
+    pub const MAX_CHARS: usize = 40;
+
+    /// A name for a guest who gave none.
+    pub fn of_guest() -> Self {
+        Self(format!("Guest {}", rand::rng().random_range(1000..10_000)))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<&str> for Name {
+    type Error = NameError;
+
+    fn try_from(text: &str) -> Result<Self, NameError> {
+        // A byte count first, so that a huge text is refused without being walked.
+        if text.len() > 16 * Self::MAX_CHARS {
+            return Err(NameError::Length);
+        }
+        if text.chars().any(|c| c.is_control() || is_invisible(c)) {
+            return Err(NameError::Character);
+        }
+        let text = text.trim();
+        if (1..=Self::MAX_CHARS).contains(&text.chars().count()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(NameError::Length)
+        }
+    }
+}
+
+/// Zero-width characters, direction overrides and line separators: names made of them imitate other names.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Name, NameError};
+
+    #[test]
+    fn names_are_trimmed_and_measured_in_characters() {
+        assert_eq!(Name::try_from("  Zoë  ").unwrap().as_str(), "Zoë");
+        assert!(Name::try_from("é".repeat(40).as_str()).is_ok());
+        assert_eq!(Name::try_from("é".repeat(41).as_str()), Err(NameError::Length));
+        assert_eq!(Name::try_from("a".repeat(10_000).as_str()), Err(NameError::Length));
+        assert_eq!(Name::try_from("   "), Err(NameError::Length));
+    }
+
+    #[test]
+    fn what_cannot_be_seen_cannot_be_a_name() {
+        for text in ["a\0b", "a\nb", "\u{7}", "a\u{202e}b", "a\u{200b}", "\u{2028}x"] {
+            assert_eq!(Name::try_from(text), Err(NameError::Character), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_guest_without_a_name_gets_a_valid_one() {
+        let name = Name::of_guest();
+        assert_eq!(Name::try_from(name.as_str()), Ok(name));
+    }
+}

@@ -1,0 +1,229 @@
+//! What the commands of the command line do.
+//!
+//! The main thread owns the embedded database, which has to be started and watched by a thread that outlives
+//! everything else; the async runtime runs on threads of its own.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rand::RngExt;
+use sqlx::postgres::PgConnectOptions;
+use tokio_util::sync::CancellationToken;
+
+use crate::account::SigningKeys;
+use crate::config::{Command, CommandLine, Database, Serve};
+use crate::embedded::{Cluster, Durability, EmbeddedError, Liveness, default_home, url_of_running};
+use crate::server::{self, Settings};
+use crate::service::Service;
+use crate::telemetry::{Metrics, init_logs};
+use crate::{http, store};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Outcome = Result<ExitCode, Failure>;
+
+/// Carries out a command line. What went wrong is told on standard error, with exit status 2.
+pub fn run(line: CommandLine) -> ExitCode {
+    let outcome = match line.command {
+        None => serve(line.serve),
+        Some(Command::Serve(options)) => serve(*options),
+        Some(Command::Replay { file, trace }) => replay(&file, trace),
+        Some(Command::Openapi { v3_0 }) => openapi(v3_0),
+        Some(Command::Audit(database)) => audit(database),
+        Some(Command::Healthcheck { listen }) => healthcheck(listen),
+    };
+    outcome.unwrap_or_else(|error| {
+        say(&format!("mancala-server: {error}"));
+        ExitCode::from(2)
+    })
+}
+
+/// A line for the person at the terminal. That nobody reads it is no reason to fail.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn serve(options: Serve) -> Outcome {
+    init_logs(&options.log)?;
+    let Serve { listen, database, jwt_keys, cors_origins, address_limit, .. } = options;
+    let listener = TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
+    if let Some(url) = database.database_url {
+        let keys = jwt_keys.ok_or(
+            "MANCALA_JWT_KEYS is not set. With DATABASE_URL several servers may share one database, so they need one \
+             key: set it to the output of `openssl rand -base64 32` on all of them.",
+        )?;
+        let keys = SigningKeys::parse(&keys)?;
+        let database = PgConnectOptions::from_str(&url).map_err(|e| format!("DATABASE_URL: {e}"))?;
+        let settings = Settings { listener, database, keys, embedded: None, address_limit, cors_origins };
+        return block_on(serve_until_stopped(settings));
+    }
+    let home = database.data_dir.unwrap_or_else(default_home);
+    with_cluster(&home, |url, embedded| {
+        let keys = match jwt_keys {
+            Some(keys) => keys,
+            None => kept_key(&home)?,
+        };
+        let keys = SigningKeys::parse(&keys)?;
+        let database = PgConnectOptions::from_str(url)?;
+        let embedded = Some(embedded);
+        let settings = Settings { listener, database, keys, embedded, address_limit, cors_origins };
+        block_on(serve_until_stopped(settings))
+    })
+}
+
+/// Runs `work` on a thread of its own, while this one keeps the private database of `home` running.
+fn with_cluster<T: Send>(
+    home: &Path,
+    work: impl FnOnce(&str, Liveness) -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    let mut cluster = Cluster::start(home, Durability::Full)?;
+    let (url, liveness) = (cluster.url().to_owned(), cluster.liveness());
+    let (done, watching) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            // Dropped at the end, however that comes, which ends the watching.
+            let _done = done;
+            work(&url, liveness)
+        });
+        cluster.watch(&watching);
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}
+
+async fn serve_until_stopped(settings: Settings) -> Outcome {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let server = tokio::select! {
+        server = server::start(settings) => server?,
+        _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
+        _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
+    };
+    say(&format!(
+        "Mancala Server listens on http://{0} and explains itself on http://{0}/docs/",
+        server.address()
+    ));
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("stopping");
+    server.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The signing key of a server with a private database: made at the first start, kept beside the database.
+fn kept_key(home: &Path) -> Result<String, Failure> {
+    let path = home.join("signing.key");
+    match fs::read_to_string(&path) {
+        Ok(key) => return Ok(key),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(format!("cannot read {}: {error}", path.display()).into()),
+    }
+    let key = STANDARD.encode(rand::rng().random::<[u8; 32]>());
+    // Written aside and renamed, so that a crash never leaves half a key.
+    let unfinished = home.join("signing.key.new");
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+    file.write_all(key.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&unfinished, &path)?;
+    Ok(key)
+}
+
+fn replay(file: &Path, trace: bool) -> Outcome {
+    let input: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(fs::File::open(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?)
+    };
+    let mut output = BufWriter::new(io::stdout().lock());
+    let mut all_good = true;
+    for line in BufReader::new(input).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        if line.trim().is_empty() {
+            continue;
+        }
+        let (good, answer) = http::replay_line(&line, trace);
+        all_good &= good;
+        writeln!(output, "{answer}")?;
+    }
+    output.flush()?;
+    Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn openapi(v3_0: bool) -> Outcome {
+    let document = if v3_0 { http::document::document_3_0() } else { http::document::document() };
+    writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&document)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn audit(database: Database) -> Outcome {
+    init_logs("warn")?;
+    if let Some(url) = database.database_url {
+        return block_on(audit_database(&url));
+    }
+    let home = database.data_dir.unwrap_or_else(default_home);
+    match with_cluster(&home, |url, _| block_on(audit_database(url))) {
+        // A server runs on the folder: its database can be read beside it.
+        Err(error) if matches!(error.downcast_ref(), Some(EmbeddedError::InUse { .. })) => {
+            block_on(audit_database(&url_of_running(&home)?))
+        }
+        outcome => outcome,
+    }
+}
+
+async fn audit_database(url: &str) -> Outcome {
+    let pool = store::connect(PgConnectOptions::from_str(url)?).await?;
+    if !store::is_ready(&pool).await.unwrap_or(false) {
+        return Err("the database has not been migrated by this version; start the server once".into());
+    }
+    // The audit signs nothing.
+    let unused = SigningKeys::parse(&STANDARD.encode([0; 32]))?;
+    let service = Service::new(pool, unused, Arc::new(Metrics::new()), CancellationToken::new());
+    let report = service.audit().await?;
+    let mut output = io::stdout().lock();
+    for difference in &report.differences {
+        writeln!(output, "game {}: {}", difference.game, difference.what)?;
+    }
+    let (games, events) = (report.games, report.events);
+    if report.differences.is_empty() {
+        writeln!(output, "{games} games with {events} events replay to what is stored")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(
+        output,
+        "{games} games with {events} events replayed, {} differences",
+        report.differences.len()
+    )?;
+    Ok(ExitCode::FAILURE)
+}
+
+fn healthcheck(listen: SocketAddr) -> Outcome {
+    // Whoever listens on every address can be asked on the loopback one.
+    let host: IpAddr = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let patience = Duration::from_secs(2);
+    let mut stream = TcpStream::connect_timeout(&SocketAddr::new(host, listen.port()), patience)?;
+    stream.set_read_timeout(Some(patience))?;
+    write!(stream, "GET /readyz HTTP/1.1\r\nHost: {listen}\r\nConnection: close\r\n\r\n")?;
+    let mut status_line = String::new();
+    BufReader::new(stream).read_line(&mut status_line)?;
+    let ready = status_line.split(' ').nth(1) == Some("200");
+    Ok(if ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,91 @@
+//! The command line: what a flag or the environment can set.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A REST service for the sowing games Kalah and Basic Mancala, for two to four players.
+///
+/// Without a command it serves. Without DATABASE_URL it runs a private PostgreSQL of its own from the programs
+/// installed on this machine, and keeps everything in one folder.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to serve, when no command is named.
+    #[command(flatten)]
+    pub serve: Serve,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the API (the default).
+    Serve(Box<Serve>),
+    /// Replay records and print what they come to.
+    ///
+    /// Reads one record a line (JSON, or an object with a field `record`), prints one JSON line for each: {"ok": true,
+    /// "position", "places", "stores", "over"} or {"ok": false, "at": index of the first bad event, "code", "detail"}.
+    /// The exit status is 1 if any record failed.
+    Replay {
+        /// Where to read; - is the standard input.
+        #[arg(default_value = "-")]
+        file: PathBuf,
+        /// Add "positions": the start and the position after every event.
+        #[arg(long)]
+        trace: bool,
+    },
+    /// Print the OpenAPI document.
+    Openapi {
+        /// In OpenAPI 3.0.3 instead of 3.1.
+        #[arg(long = "v3.0")]
+        v3_0: bool,
+    },
+    /// Replay every stored game and print what differs; the exit status is 1 if anything does.
+    Audit(Database),
+    /// Ask a server on this machine whether it can do its work; the exit status is 1 if not.
+    Healthcheck {
+        /// Where it listens.
+        #[arg(long, env = "MANCALA_LISTEN", default_value = "127.0.0.1:8080")]
+        listen: SocketAddr,
+    },
+}
+
+/// Where the data is.
+#[derive(Debug, Args)]
+pub struct Database {
+    /// A PostgreSQL database, 15 or newer (postgres://user:password@host/name). Without it the server runs a
+    /// PostgreSQL of its own.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+    /// The folder of the private database [default: /var/lib/mancala-server for root, else the user's data folder].
+    #[arg(long, env = "MANCALA_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Address and port to listen on.
+    #[arg(long, env = "MANCALA_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// Where the data is.
+    #[command(flatten)]
+    pub database: Database,
+    /// Keys for access tokens: base64 of 32 random bytes or more each, separated by commas; the first signs, all
+    /// verify. Needed with DATABASE_URL; otherwise the server makes one and keeps it.
+    #[arg(long, env = "MANCALA_JWT_KEYS", hide_env_values = true)]
+    pub jwt_keys: Option<String>,
+    /// Origins that may call from a browser, separated by commas [default: any].
+    #[arg(long, env = "MANCALA_CORS_ORIGINS", value_delimiter = ',')]
+    pub cors_origins: Vec<String>,
+    /// Guests, joins by code and token refreshes a minute for one address; 0 is no limit.
+    #[arg(long, env = "MANCALA_ADDRESS_LIMIT", default_value_t = 600)]
+    pub address_limit: u32,
+    /// What to log: error, warn, info, debug, trace, or a filter like `info,mancala_server=debug`.
+    #[arg(long, env = "MANCALA_LOG", default_value = "info")]
+    pub log: String,
+}

@@ -1,0 +1,246 @@
+//! Making, reading and listing games.
+
+use std::time::Duration;
+
+use actix_web::http::header::{self, ETAG, IF_NONE_MATCH, LOCATION};
+use actix_web::web::{Data, Path, Query};
+use actix_web::{HttpRequest, HttpResponse, get, post};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::body::{Body, Idempotency};
+use super::caller::{Caller, Viewer};
+use super::objects::{Game, GameStatus, Level, Variant};
+use super::problem::{Failure, ProblemCode};
+use crate::engine::Seat;
+use crate::ids::{GameId, PlayerId};
+use crate::options::Asked;
+use crate::service::{MAX_SEED, NewSolo, Service};
+use crate::store::{GameFilter, StoredGame};
+
+/// Games on one page of a list.
+const PAGE: usize = 20;
+
+/// Who begins.
+#[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Starter {
+    /// The caller.
+    Me,
+    /// The first computer.
+    Computer,
+    /// Drawn by lot.
+    #[default]
+    Random,
+}
+
+/// A game against computers to be made.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"variant": "kalah", "computers": ["easy"], "starter": "me", "options": {"stones": 4}}))]
+pub struct NewGame {
+    /// Which of the two games.
+    pub variant: Variant,
+    /// Local rules; absent ones take their default.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub options: Asked,
+    /// The computer players, in seat order after the caller, who has seat 0.
+    #[schema(min_items = 1, max_items = 3)]
+    pub computers: Vec<Level>,
+    /// Who begins. Default random.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub starter: Starter,
+    /// Makes random choices repeatable: the starter, and what the computer draws. At most 2^53 - 1.
+    #[schema(minimum = 0, maximum = 9007199254740991_u64)]
+    pub seed: Option<u64>,
+}
+
+/// When to answer, and from where to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Waiting {
+    /// Answer as soon as the game has more events than this.
+    #[param(minimum = 0, required = false)]
+    pub after_seq: Option<u32>,
+    /// For how many seconds to wait for that, at most 25. At the end of the wait the game is answered as it is.
+    #[param(minimum = 0, maximum = 25, required = false)]
+    pub wait: Option<u32>,
+}
+
+/// Which games to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct GameQuery {
+    /// Only this game.
+    #[param(required = false)]
+    pub variant: Option<Variant>,
+    /// Only games that stand so.
+    #[param(required = false)]
+    pub status: Option<GameStatus>,
+    /// Only games in which this player has a seat.
+    #[param(required = false)]
+    pub player: Option<PlayerId>,
+    /// `next` of the page before.
+    #[param(required = false, max_length = 64)]
+    pub cursor: Option<String>,
+}
+
+/// A page of a list of games.
+#[derive(Serialize, ToSchema)]
+pub struct GamePage {
+    /// Newest first.
+    pub items: Vec<Game>,
+    /// The cursor of the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Start a game against the computer
+///
+/// The caller has seat 0, the computers follow. When a computer begins it does so at once: wait for its moves with
+/// `after_seq` and `wait` of reading the game.
+#[utoipa::path(tag = "games", security(("bearer" = [])), request_body = NewGame,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within a day creates nothing twice.")),
+    responses((status = 201, description = "The new game.", body = Game,
+        headers(("Location" = String, description = "Where to read it."), ("ETag" = String, description = "W/\"seq\"")))))]
+#[post("/games")]
+pub async fn create_game(
+    service: Data<Service>,
+    caller: Caller,
+    key: Idempotency,
+    body: Body<NewGame>,
+) -> Result<HttpResponse, Failure> {
+    let new = body.value.checked()?;
+    let game = service.start_solo(caller.player(), new, key.with(&body.raw).as_ref()).await?;
+    Ok(created(&game))
+}
+
+impl NewGame {
+    fn checked(&self) -> Result<NewSolo, Failure> {
+        let invalid =
+            |pointer: &str, detail: &str| Err(Failure::field(ProblemCode::InvalidValue, pointer, detail));
+        if !(1..=3).contains(&self.computers.len()) {
+            return invalid("/computers", "a game against computers has 1 to 3 of them");
+        }
+        if self.seed.is_some_and(|seed| seed > MAX_SEED) {
+            return invalid("/seed", "a seed is at most 9007199254740991");
+        }
+        let levels = self.computers.iter().enumerate().map(|(i, l)| l.available(&format!("/computers/{i}")));
+        Ok(NewSolo {
+            variant: self.variant.into(),
+            options: self.options.clone(),
+            computers: levels.collect::<Result<_, _>>()?,
+            starter: match self.starter {
+                Starter::Me => Seat::new(0),
+                Starter::Computer => Seat::new(1),
+                Starter::Random => None,
+            },
+            seed: self.seed,
+        })
+    }
+}
+
+/// The answer to a request that has made a game.
+pub fn created(game: &StoredGame) -> HttpResponse {
+    HttpResponse::Created()
+        .insert_header((LOCATION, format!("/v1/games/{}", game.id)))
+        .insert_header((ETAG, etag(game)))
+        .json(Game::from(game))
+}
+
+/// The answer with a game as it is now.
+pub fn answered(game: &StoredGame) -> HttpResponse {
+    HttpResponse::Ok().insert_header((ETAG, etag(game))).json(Game::from(game))
+}
+
+fn etag(game: &StoredGame) -> String {
+    format!("W/\"{}\"", game.seq)
+}
+
+/// Read a game
+///
+/// Everything about the game as it is now. With `after_seq` and `wait` it answers as soon as the game has more events
+/// than `after_seq`, else at the end of the wait. `If-None-Match` with the last ETag gives 304 when nothing has changed.
+#[utoipa::path(tag = "games", security((), ("bearer" = [])),
+    params(("id" = GameId, Path, description = "The game."), Waiting,
+        ("If-None-Match" = Option<String>, Header, description = "The ETag of what the client has.")),
+    responses((status = 200, description = "The game.", body = Game, headers(("ETag" = String, description = "W/\"seq\""))),
+        (status = 304, description = "Nothing has changed since that ETag.")))]
+#[get("/games/{id}")]
+pub async fn get_game(
+    service: Data<Service>,
+    viewer: Viewer,
+    id: Path<GameId>,
+    query: Query<Waiting>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Failure> {
+    let wait = query.wait.unwrap_or(0);
+    if wait > 25 {
+        return Err(Failure::new(ProblemCode::InvalidParameter, "wait is at most 25 seconds"));
+    }
+    let game = match query.after_seq {
+        Some(after) if wait > 0 => {
+            let after = i32::try_from(after).unwrap_or(i32::MAX);
+            service.game_after(viewer.player(), *id, after, Duration::from_secs(wait.into())).await?
+        }
+        _ => service.game(viewer.player(), *id).await?,
+    };
+    if matches(&request, &etag(&game)) {
+        return Ok(HttpResponse::NotModified().insert_header((ETAG, etag(&game))).finish());
+    }
+    Ok(answered(&game))
+}
+
+/// Whether `If-None-Match` names this state (weak comparison, RFC 9110).
+fn matches(request: &HttpRequest, etag: &str) -> bool {
+    let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    request
+        .headers()
+        .get_all(IF_NONE_MATCH)
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|tag| tag.trim() == "*" || bare(tag) == bare(etag))
+}
+
+/// List games
+///
+/// Games that the caller may see, newest first.
+#[utoipa::path(tag = "games", security((), ("bearer" = [])), params(GameQuery),
+    responses((status = 200, description = "A page of games.", body = GamePage)))]
+#[get("/games")]
+pub async fn list_games(
+    service: Data<Service>,
+    viewer: Viewer,
+    query: Query<GameQuery>,
+) -> Result<HttpResponse, Failure> {
+    let filter = GameFilter {
+        variant: query.variant.map(Into::into),
+        status: query.status.map(GameStatus::as_str),
+        player: query.player,
+        before: query.cursor.as_deref().map(parse_cursor).transpose()?,
+    };
+    let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    let mut games = service.list_games(viewer.player(), filter, limit).await?;
+    let more = games.len() > PAGE;
+    games.truncate(PAGE);
+    let next = games.last().filter(|_| more).map(|game| URL_SAFE_NO_PAD.encode(game.id.uuid().as_bytes()));
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .json(GamePage { items: games.iter().map(Game::from).collect(), next }))
+}
+
+fn parse_cursor(text: &str) -> Result<GameId, Failure> {
+    URL_SAFE_NO_PAD
+        .decode(text)
+        .ok()
+        .and_then(|bytes| Uuid::from_slice(&bytes).ok())
+        .map(GameId::from)
+        .ok_or_else(|| Failure::new(ProblemCode::InvalidParameter, "cursor is not one of ours"))
+}

@@ -1,0 +1,144 @@
+//! Rate limits: by address for what needs no account, by player for what makes noise in others' games.
+//!
+//! Each process counts for itself, so behind a proxy with several servers the real limit is a multiple.
+
+use std::future::{Ready, ready};
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+
+use actix_web::dev::Payload;
+use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::web::Data;
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use governor::clock::{Clock, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+
+use super::caller::Caller;
+use super::problem::{Failure, ProblemCode};
+use crate::ids::PlayerId;
+
+type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
+
+/// How often a player may leave and return, in a minute.
+const COMINGS_AND_GOINGS: NonZeroU32 = NonZeroU32::new(4).expect("four is not zero");
+
+/// All limits of a process.
+pub struct Limits {
+    addresses: Option<Budget<IpAddr>>,
+    comings_and_goings: Budget<PlayerId>,
+}
+
+struct Budget<K: Hash + Eq + Clone> {
+    name: &'static str,
+    a_minute: NonZeroU32,
+    limiter: Limiter<K>,
+}
+
+/// The headers that tell a client what is left of its budget, for the response to come.
+pub struct BudgetHeaders([(HeaderName, HeaderValue); 2]);
+
+impl BudgetHeaders {
+    /// Header by header.
+    pub fn into_iter(self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        self.0.into_iter()
+    }
+}
+
+impl Limits {
+    /// With this many guests, joins and refreshes a minute for one address; 0 is no limit.
+    pub fn new(address_limit: u32) -> Self {
+        Self {
+            addresses: NonZeroU32::new(address_limit).map(|n| Budget::new("addresses", n)),
+            comings_and_goings: Budget::new("comings-and-goings", COMINGS_AND_GOINGS),
+        }
+    }
+
+    /// Forgets whoever has not used any budget for a while.
+    pub fn forget_idle(&self) {
+        if let Some(addresses) = &self.addresses {
+            addresses.limiter.retain_recent();
+        }
+        self.comings_and_goings.limiter.retain_recent();
+    }
+}
+
+impl<K: Hash + Eq + Clone> Budget<K> {
+    fn new(name: &'static str, a_minute: NonZeroU32) -> Self {
+        let limiter = RateLimiter::dashmap(Quota::per_minute(a_minute)).with_middleware();
+        Self { name, a_minute, limiter }
+    }
+
+    /// Takes one from `key`'s budget, and leaves for the response what is left.
+    fn take(&self, key: &K, request: &HttpRequest) -> Result<(), Failure> {
+        let (left, wait) = match self.limiter.check_key(key) {
+            Ok(state) => (state.remaining_burst_capacity(), None),
+            Err(refusal) => {
+                let wait = refusal.wait_time_from(DefaultClock::default().now());
+                (0, Some(wait.as_secs() + 1))
+            }
+        };
+        let quota = self.a_minute;
+        let until_full = u64::from(quota.get() - left.min(quota.get())) * 60 / u64::from(quota.get());
+        let header = |name, text: String| {
+            (HeaderName::from_static(name), HeaderValue::from_str(&text).expect("digits and a name"))
+        };
+        request.extensions_mut().insert(BudgetHeaders([
+            header("ratelimit-policy", format!("\"{}\";q={quota};w=60", self.name)),
+            header("ratelimit", format!("\"{}\";r={left};t={}", self.name, wait.unwrap_or(until_full))),
+        ]));
+        match wait {
+            None => Ok(()),
+            Some(seconds) => {
+                let detail = format!("at most {quota} a minute; try again in {seconds} s");
+                Err(Failure::new(ProblemCode::RateLimited, detail).retry_after(seconds))
+            }
+        }
+    }
+}
+
+fn limits(request: &HttpRequest) -> &Limits {
+    request.app_data::<Data<Limits>>().expect("every app has limits")
+}
+
+/// A request that its address may make now.
+pub struct AddressBudget;
+
+impl FromRequest for AddressBudget {
+    type Error = Failure;
+    type Future = Ready<Result<Self, Failure>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let taken = match (&limits(request).addresses, request.peer_addr()) {
+            (Some(budget), Some(peer)) => budget.take(&network(peer.ip()), request),
+            _ => Ok(()),
+        };
+        ready(taken.map(|()| Self))
+    }
+}
+
+/// Whoever has one IPv6 address has its whole /64.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64)).into(),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// A caller who may leave or return now.
+pub struct ComingOrGoing(pub Caller);
+
+impl FromRequest for ComingOrGoing {
+    type Error = Failure;
+    type Future = Ready<Result<Self, Failure>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let caller = Caller::from_request(request, payload).into_inner();
+        ready(caller.and_then(|caller| {
+            limits(request).comings_and_goings.take(&caller.player(), request)?;
+            Ok(Self(caller))
+        }))
+    }
+}

@@ -1,0 +1,153 @@
+//! Acting in a game.
+
+use actix_web::http::header::ETAG;
+use actix_web::web::{Data, Path};
+use actix_web::{HttpResponse, post};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::body::{Body, Empty};
+use super::caller::Caller;
+use super::games::answered;
+use super::limits::ComingOrGoing;
+use super::objects::{Event, Game};
+use super::problem::Failure;
+use crate::ids::GameId;
+use crate::service::{Rematch, Service};
+
+/// A move.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"pit": 2, "seq": 0}))]
+pub struct NewMove {
+    /// The pit to sow, from 0, left to right as its owner sees them.
+    #[schema(minimum = 0, maximum = 6)]
+    pub pit: u32,
+    /// The `seq` of the game that the player looked at.
+    #[schema(minimum = 0)]
+    pub seq: u32,
+}
+
+/// A move that counts.
+#[derive(Serialize, ToSchema)]
+pub struct PlayedMove {
+    /// The event that this request made, now or when it was first sent.
+    pub accepted: Event,
+    /// The game as it is now.
+    pub game: Game,
+}
+
+/// Whether a rematch has begun.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RematchStatus {
+    /// Others have still to agree.
+    Offered,
+    /// The new game is running.
+    Started,
+}
+
+/// Where a rematch stands.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"status": "offered", "agreed": [0]}))]
+pub struct RematchAnswer {
+    /// Offered or started.
+    pub status: RematchStatus,
+    /// The seats of the people who agree.
+    pub agreed: Vec<u8>,
+    /// The new game.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub game_id: Option<GameId>,
+}
+
+/// Sow a pit
+///
+/// Repeating the very same request is safe for ever: it makes no second move, and answers with the event that it made
+/// the first time. So a client repeats until it has an answer. A move is current as long as no other move has been made
+/// since `seq`; somebody leaving, returning or resigning in between does not spoil it.
+#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = NewMove,
+    params(("id" = GameId, Path, description = "The game.")),
+    responses((status = 200, description = "The move counts.", body = PlayedMove)))]
+#[post("/games/{id}/moves")]
+pub async fn create_move(
+    service: Data<Service>,
+    caller: Caller,
+    id: Path<GameId>,
+    body: Body<NewMove>,
+) -> Result<HttpResponse, Failure> {
+    let pit = u8::try_from(body.value.pit).unwrap_or(u8::MAX);
+    let seq = i32::try_from(body.value.seq).unwrap_or(i32::MAX);
+    let played = service.play(caller.player(), *id, pit, seq).await?;
+    let accepted = Event::of(&played.accepted, &played.game.options);
+    let answer = PlayedMove { accepted, game: Game::from(&played.game) };
+    Ok(HttpResponse::Ok().insert_header((ETAG, format!("W/\"{}\"", played.game.seq))).json(answer))
+}
+
+/// Resign
+///
+/// At any moment of a running game. Whoever resigns is last; with 3 or 4 players the computer plays the seat on.
+/// Repeating it is safe.
+#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+    params(("id" = GameId, Path, description = "The game.")),
+    responses((status = 200, description = "The caller has resigned.", body = Game)))]
+#[post("/games/{id}/resign")]
+pub async fn resign_game(
+    service: Data<Service>,
+    caller: Caller,
+    id: Path<GameId>,
+    _body: Body<Empty>,
+) -> Result<HttpResponse, Failure> {
+    Ok(answered(&service.resign(caller.player(), *id).await?))
+}
+
+/// Leave a game for a while
+///
+/// The computer plays in the caller's place until the caller returns, or simply moves again. At most 4 times a minute
+/// together with returning. Repeating it is safe.
+#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+    params(("id" = GameId, Path, description = "The game.")),
+    responses((status = 200, description = "The computer plays.", body = Game)))]
+#[post("/games/{id}/leave")]
+pub async fn leave_game(
+    service: Data<Service>,
+    caller: ComingOrGoing,
+    id: Path<GameId>,
+    _body: Body<Empty>,
+) -> Result<HttpResponse, Failure> {
+    Ok(answered(&service.leave(caller.0.player(), *id).await?))
+}
+
+/// Return to a game
+///
+/// Takes the seat back from the computer. At most 4 times a minute together with leaving. Repeating it is safe.
+#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+    params(("id" = GameId, Path, description = "The game.")),
+    responses((status = 200, description = "The caller plays again.", body = Game)))]
+#[post("/games/{id}/return")]
+pub async fn return_to_game(
+    service: Data<Service>,
+    caller: ComingOrGoing,
+    id: Path<GameId>,
+    _body: Body<Empty>,
+) -> Result<HttpResponse, Failure> {
+    Ok(answered(&service.return_to(caller.0.player(), *id).await?))
+}
+
+/// Ask for a rematch
+///
+/// The same people, seats and local rules once more, the start going round. The new game begins when every person of
+/// the finished one has asked; against computers only, at once. Repeat the request to learn whether it has begun.
+#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+    params(("id" = GameId, Path, description = "The finished game.")),
+    responses((status = 200, description = "Where the rematch stands.", body = RematchAnswer)))]
+#[post("/games/{id}/rematch")]
+pub async fn request_rematch(
+    service: Data<Service>,
+    caller: Caller,
+    id: Path<GameId>,
+    _body: Body<Empty>,
+) -> Result<HttpResponse, Failure> {
+    let Rematch { agreed, game } = service.rematch(caller.player(), *id).await?;
+    let status = if game.is_some() { RematchStatus::Started } else { RematchStatus::Offered };
+    Ok(HttpResponse::Ok().json(RematchAnswer { status, agreed, game_id: game }))
+}

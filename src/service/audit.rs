@@ -1,0 +1,113 @@
+//! The audit: replays the log of every stored game and compares what comes out with what is stored.
+
+use super::events::abort_reason;
+use super::{Result, Service, error::status};
+use crate::engine::{Game, Snapshot};
+use crate::ids::GameId;
+use crate::store::{self, EventKind, EventRow, StoredGame};
+
+/// How many games are read at a time.
+const BATCH: i64 = 200;
+
+/// Something stored that its log does not give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// In which game.
+    pub game: GameId,
+    /// What differs, for a person to read.
+    pub what: String,
+}
+
+/// What an audit found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Games replayed.
+    pub games: u64,
+    /// Events replayed.
+    pub events: u64,
+    /// Everything that differs.
+    pub differences: Vec<Difference>,
+}
+
+impl Service {
+    /// Replays every stored game. Games that are being played meanwhile are read again until row and log agree.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn audit(&self) -> Result<Report> {
+        let mut report = Report::default();
+        let mut after = None;
+        loop {
+            // Every batch is one snapshot of the database: rows and logs of running games belong together.
+            let mut tx = self.pool.begin().await?;
+            store::read_one_snapshot(&mut tx).await?;
+            let batch = store::all_games(&mut tx, after, BATCH).await?;
+            let Some(last) = batch.last() else { return Ok(report) };
+            after = Some(last.id);
+            for stored in batch {
+                let log = store::events_after(&mut tx, stored.id, 0).await;
+                report.games += 1;
+                let found = match (stored.game, log) {
+                    (Ok(game), Ok(log)) => {
+                        report.events += log.len() as u64;
+                        compare(&game, stored.places.as_deref(), &log)
+                    }
+                    (Err(e @ sqlx::Error::Decode(_)), _) | (_, Err(e @ sqlx::Error::Decode(_))) => {
+                        vec![e.to_string()]
+                    }
+                    (Err(e), _) | (_, Err(e)) => return Err(e.into()),
+                };
+                let game = stored.id;
+                report.differences.extend(found.into_iter().map(|what| Difference { game, what }));
+            }
+        }
+    }
+}
+
+/// What of `stored` its log does not give.
+fn compare(stored: &StoredGame, places: Option<&[i16]>, log: &[EventRow]) -> Vec<String> {
+    if let Some((row, expected)) = log.iter().zip(1..).find(|(row, expected)| row.seq != *expected) {
+        return vec![format!("the log has event {} where event {expected} belongs", row.seq)];
+    }
+    let (replayed, board_before) = match replay(stored, log) {
+        Ok(replayed) => replayed,
+        Err(what) => return vec![what],
+    };
+    let mut found = Vec::new();
+    let mut check = |what: &str, stored: String, replayed: String| {
+        if stored != replayed {
+            found.push(format!("{what}: stored {stored}, replayed {replayed}"));
+        }
+    };
+    let now = stored.game.snapshot();
+    let Snapshot { board, to_move, left_board, departed, resigned, end } = replayed.snapshot();
+    check("seq", stored.seq.to_string(), log.len().to_string());
+    check("board", format!("{:?}", now.board), format!("{board:?}"));
+    check("board_before", format!("{:?}", stored.board_before), format!("{board_before:?}"));
+    check("to_move", format!("{:?}", now.to_move), format!("{to_move:?}"));
+    check("left_board", format!("{:?}", now.left_board), format!("{left_board:?}"));
+    check("departed", format!("{:?}", now.departed), format!("{departed:?}"));
+    check("resigned", format!("{:?}", now.resigned), format!("{resigned:?}"));
+    check("end", format!("{:?}", now.end), format!("{end:?}"));
+    let by_rule: Option<Vec<i16>> = replayed.places().into_iter().map(|p| p.map(i16::from)).collect();
+    let by_rule = by_rule.filter(|_| status(end) == "finished");
+    check("places", format!("{places:?}"), format!("{:?}", by_rule.as_deref()));
+    check("ended_at", stored.ended_at.is_some().to_string(), end.is_some().to_string());
+    found
+}
+
+type Replayed = (Game, Option<Vec<u8>>);
+
+fn replay(stored: &StoredGame, log: &[EventRow]) -> std::result::Result<Replayed, String> {
+    let mut game = Game::new(stored.options.rules(), stored.starter, stored.game.ranked())
+        .map_err(|e| format!("starter: {e}"))?;
+    let mut board_before = None;
+    for row in log {
+        if row.kind == EventKind::Move {
+            board_before = Some(game.snapshot().board);
+        }
+        game.apply(row.seat.unwrap_or(stored.starter), row.action(abort_reason(stored)))
+            .map_err(|e| format!("event {} cannot be: {e}", row.seq))?;
+    }
+    Ok((game, board_before))
+}

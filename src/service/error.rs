@@ -1,0 +1,120 @@
+//! Why a use case did not happen. Nothing has changed when one of these comes back.
+
+use crate::account::TokenError;
+use crate::engine::{EndReason, SowError};
+use crate::options::OptionsError;
+use crate::store::StoredGame;
+
+/// Why a use case did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database failed: our fault, whatever it was.
+    #[error("database: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A local rule that cannot be.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// No such game, or not one that the caller may see.
+    #[error("no such game")]
+    GameNotFound,
+    /// No such group, or not one that the caller may see.
+    #[error("no such group")]
+    GroupNotFound,
+    /// No group has this code.
+    #[error("no group has this code")]
+    CodeNotFound,
+    /// The group has no such computer member.
+    #[error("the group has no such computer member")]
+    MemberNotFound,
+    /// The player does not exist any more.
+    #[error("no such player")]
+    PlayerNotFound,
+    /// Acting in a game needs a seat in it.
+    #[error("you have no seat in this game")]
+    NotSeated,
+    /// Acting in a group needs membership.
+    #[error("you are not a member of this group")]
+    NotMember,
+    /// Only the host decides that.
+    #[error("only the host of the group can do that")]
+    NotHost,
+    /// The pit cannot be sown.
+    #[error(transparent)]
+    Sow(#[from] SowError),
+    /// The game does not stand as the caller thought; here is how it stands.
+    #[error("{conflict}")]
+    Conflict {
+        /// In which way.
+        conflict: Conflict,
+        /// The game as it is now.
+        game: Box<StoredGame>,
+    },
+    /// The group has four members.
+    #[error("the group is full: four members at most")]
+    GroupFull,
+    /// A game of the group is running.
+    #[error("a game of the group is running; wait until it has ended")]
+    GroupPlaying,
+    /// A game needs two to four members.
+    #[error("a game needs two to four members")]
+    TooFewMembers,
+    /// The people of the game are no longer the members of its group.
+    #[error("the members of the group have changed since this game; start the group's next game instead")]
+    GroupChanged,
+    /// Rematches are for games that have ended by the rules.
+    #[error("the game has not ended yet")]
+    NotOver,
+    /// Ranked games have no rematch.
+    #[error("ranked games have no rematch; new opponents come from the queue")]
+    RankedRematch,
+    /// The key was used with another body.
+    #[error("this Idempotency-Key was used with another body")]
+    IdempotencyKeyReused,
+    /// Not a refresh token of ours, or its session has ended.
+    #[error("the refresh token is not valid")]
+    RefreshInvalid,
+    /// The token had been used before: its session has been ended, since one of the two users stole it.
+    #[error("the refresh token had been used before; its session has been ended")]
+    RefreshReused,
+    /// The access token is not good.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// So many others act on this game that no write held.
+    #[error("too many changes of this game at once; try again")]
+    Busy,
+}
+
+/// In which way a game does not stand as the caller thought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Conflict {
+    /// A move has been made since the state that the caller looked at.
+    #[error("the game has moved on since the state that you looked at")]
+    Stale,
+    /// The turn is somebody else's.
+    #[error("it is not your turn")]
+    NotYourTurn,
+    /// The game has ended.
+    #[error("the game is over")]
+    GameOver,
+    /// The clock or the computer has played this turn for the caller.
+    #[error("this turn has been played for you")]
+    TurnPlayedForYou,
+    /// The seat has left the board and has its place.
+    #[error("your seat already has its place")]
+    AlreadyPlaced,
+}
+
+impl Conflict {
+    pub(super) fn with(self, game: StoredGame) -> Error {
+        Error::Conflict { conflict: self, game: Box::new(game) }
+    }
+}
+
+/// The status under which a game with this end is listed.
+pub fn status(end: Option<EndReason>) -> &'static str {
+    match end {
+        None => "running",
+        Some(EndReason::Played | EndReason::Resigned) => "finished",
+        Some(EndReason::NoShow | EndReason::Abandoned) => "aborted",
+    }
+}

@@ -1,0 +1,186 @@
+//! Making, reading and listing games.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use sqlx::PgConnection;
+use tokio::time::{Instant, sleep_until};
+
+use super::events::history;
+use super::moves::visible;
+use super::write::computer_to_play;
+use super::{Error, IdempotencyKey, Result, Service, claim};
+use crate::cpu::Level;
+use crate::engine::{Game, Record, Seat, Variant};
+use crate::ids::{GameId, GroupId, MemberId, PlayerId};
+use crate::options::{Asked, Options};
+use crate::store::{self, EventRow, GameFilter, NewGame, Occupant, StoredGame};
+
+/// The greatest seed: clients count in doubles.
+pub const MAX_SEED: u64 = (1 << 53) - 1;
+
+/// How often a long poll looks for news.
+const POLL_EVERY: Duration = Duration::from_millis(200);
+
+/// A game of one person against computers.
+pub struct NewSolo {
+    /// Which game.
+    pub variant: Variant,
+    /// Local rules.
+    pub options: Asked,
+    /// One to three computer players.
+    pub computers: Vec<Level>,
+    /// The seat that begins; at random when `None`. The person has seat 0.
+    pub starter: Option<Seat>,
+    /// Makes random choices repeatable.
+    pub seed: Option<u64>,
+}
+
+/// A game with people and computers, however it came about.
+pub(super) struct Setup<'a> {
+    pub group: Option<GroupId>,
+    pub rematch_of: Option<GameId>,
+    pub options: &'a Options,
+    pub seed: u64,
+    pub starter: usize,
+    pub seats: &'a [(Occupant, Option<MemberId>)],
+}
+
+impl Service {
+    /// Starts a game of `player` against computers.
+    ///
+    /// # Errors
+    /// Local rules that cannot be, or a reused idempotency key.
+    pub async fn start_solo(
+        &self,
+        player: PlayerId,
+        new: NewSolo,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<StoredGame> {
+        let players = u8::try_from(1 + new.computers.len()).unwrap_or(u8::MAX);
+        let options = Options::effective(new.variant, players, &new.options)?;
+        let seed = new.seed.unwrap_or_else(random_seed);
+        let starter =
+            new.starter.map_or_else(|| rng_of(seed).random_range(0..usize::from(players)), Seat::index);
+        let id = GameId::new();
+        let mut tx = self.pool.begin().await?;
+        if let Some(earlier) = claim(&mut tx, player, "create_game", key, id.uuid()).await? {
+            return visible(&mut tx, earlier.into(), Some(player)).await;
+        }
+        let person = store::player(&mut tx, player).await?.ok_or(Error::PlayerNotFound)?;
+        let computers = new.computers.into_iter().map(|level| (Occupant::Computer(level), None));
+        let seats: Vec<_> = std::iter::once((Occupant::Person(person), None)).chain(computers).collect();
+        let setup = Setup { group: None, rematch_of: None, options: &options, seed, starter, seats: &seats };
+        insert(&mut tx, id, &setup).await?;
+        let game = visible(&mut tx, id, Some(player)).await?;
+        tx.commit().await?;
+        self.computer_turns.notify_one();
+        Ok(game)
+    }
+
+    /// A game as `viewer` sees it.
+    ///
+    /// # Errors
+    /// `GameNotFound`, also for a game that is not the viewer's to see.
+    pub async fn game(&self, viewer: Option<PlayerId>, id: GameId) -> Result<StoredGame> {
+        visible(&mut *self.pool.acquire().await?, id, viewer).await
+    }
+
+    /// A game as soon as it has more than `after` events, or as it is when `wait` is over. No connection is held
+    /// while it waits.
+    ///
+    /// # Errors
+    /// `GameNotFound`, also for a game that is not the viewer's to see.
+    pub async fn game_after(
+        &self,
+        viewer: Option<PlayerId>,
+        id: GameId,
+        after: i32,
+        wait: Duration,
+    ) -> Result<StoredGame> {
+        let end = Instant::now() + wait;
+        loop {
+            let game = self.game(viewer, id).await?;
+            if game.seq > after || game.game.is_over() {
+                return Ok(game);
+            }
+            while store::seq(&mut *self.pool.acquire().await?, id).await? == Some(game.seq) {
+                let now = Instant::now();
+                if now >= end || self.stopping.is_cancelled() {
+                    return Ok(game);
+                }
+                tokio::select! {
+                    () = sleep_until(end.min(now + POLL_EVERY)) => {}
+                    () = self.stopping.cancelled() => {}
+                }
+            }
+        }
+    }
+
+    /// Games that `viewer` may see, newest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn list_games(
+        &self,
+        viewer: Option<PlayerId>,
+        filter: GameFilter,
+        limit: i64,
+    ) -> Result<Vec<StoredGame>> {
+        Ok(store::list_games(&mut *self.pool.acquire().await?, filter, viewer, limit).await?)
+    }
+
+    /// A game with its record.
+    ///
+    /// # Errors
+    /// `GameNotFound`, also for a game that is not the viewer's to see.
+    pub async fn record(&self, viewer: Option<PlayerId>, id: GameId) -> Result<(StoredGame, Record)> {
+        let (game, log) = self.log(viewer, id).await?;
+        // Played through once, so that a log changed from outside is never handed out as a record.
+        history(&game, &log)?;
+        let record = super::events::record(&game, &log);
+        Ok((game, record))
+    }
+
+    async fn log(&self, viewer: Option<PlayerId>, id: GameId) -> Result<(StoredGame, Vec<EventRow>)> {
+        let mut db = self.pool.acquire().await?;
+        loop {
+            let game = visible(&mut db, id, viewer).await?;
+            let log = store::events_after(&mut db, id, 0).await?;
+            // A move between the two reads: read again, so that the record and its result belong together.
+            if log.last().map_or(0, |row| row.seq) == game.seq {
+                return Ok((game, log));
+            }
+        }
+    }
+}
+
+/// Makes a game with its seats.
+pub(super) async fn insert(db: &mut PgConnection, id: GameId, setup: &Setup<'_>) -> Result<()> {
+    let starter =
+        u8::try_from(setup.starter).ok().and_then(Seat::new).expect("the starter is one of the seats");
+    let game = Game::new(setup.options.rules(), starter, false).expect("the starter is one of the seats");
+    let occupants: Vec<Occupant> = setup.seats.iter().map(|(occupant, _)| occupant.clone()).collect();
+    let new = NewGame {
+        id,
+        group: setup.group,
+        rematch_of: setup.rematch_of,
+        options: setup.options,
+        seed: setup.seed,
+        game: &game,
+        starter,
+        seats: setup.seats,
+        computer_turn: computer_to_play(&game, &occupants, setup.options).is_some(),
+    };
+    Ok(store::insert_game(db, &new).await?)
+}
+
+/// A seed for a game that was given none.
+pub(super) fn random_seed() -> u64 {
+    rand::rng().random_range(0..=MAX_SEED)
+}
+
+/// The generator for a game's own random choices before its first move.
+pub(super) fn rng_of(seed: u64) -> rand_pcg::Pcg64Mcg {
+    rand::SeedableRng::seed_from_u64(seed)
+}

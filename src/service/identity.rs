@@ -1,0 +1,119 @@
+//! Guests, and the tokens that devices sign in with.
+
+use time::{Duration, OffsetDateTime};
+
+use super::{Error, Result, Service};
+use crate::account::{ACCESS_SECONDS, Identity, Name, RefreshToken};
+use crate::ids::{PlayerId, SessionId};
+use crate::store::{self, PlayerRow};
+
+/// How long the token that has just been replaced is honoured once more: its answer may have been lost, and a guest
+/// has nothing else.
+const FORGIVENESS: Duration = Duration::seconds(30);
+
+/// What a device signs in with. No `Debug`: tokens are never logged.
+pub struct Tokens {
+    /// For requests.
+    pub access: String,
+    /// Seconds for which it is good.
+    pub expires_in: u32,
+    /// For the next pair of tokens.
+    pub refresh: String,
+}
+
+/// A new player with the device's tokens.
+pub struct Device {
+    /// Who.
+    pub player: PlayerRow,
+    /// What the device signs in with.
+    pub tokens: Tokens,
+}
+
+impl Service {
+    /// Makes a guest with a session.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn create_guest(&self, name: Option<Name>, now: OffsetDateTime) -> Result<Device> {
+        let name = name.unwrap_or_else(Name::of_guest);
+        let (player, session, refresh) = (PlayerId::new(), SessionId::new(), RefreshToken::generate());
+        let mut tx = self.pool.begin().await?;
+        store::insert_player(&mut tx, player, &name).await?;
+        store::insert_session(&mut tx, session, player).await?;
+        store::insert_refresh(&mut tx, session, &refresh.hash(), None).await?;
+        tx.commit().await?;
+        let player = PlayerRow { id: player, name: name.as_str().to_owned(), kind: store::PlayerKind::Guest };
+        let tokens = self.tokens(Identity { player: player.id, session }, refresh, now);
+        Ok(Device { player, tokens })
+    }
+
+    /// Exchanges a refresh token for a new pair. Each is used once; presenting a used one again ends the session,
+    /// since two parties have it, except that the one replaced last is honoured once more within 30 seconds.
+    ///
+    /// # Errors
+    /// `RefreshInvalid` or `RefreshReused`.
+    pub async fn refresh(&self, presented: &RefreshToken, now: OffsetDateTime) -> Result<Tokens> {
+        let hash = presented.hash();
+        let mut tx = self.pool.begin().await?;
+        let row = store::lock_refresh(&mut tx, &hash).await?.ok_or(Error::RefreshInvalid)?;
+        if row.revoked {
+            return Err(Error::RefreshInvalid);
+        }
+        let family = store::family(&mut tx, &hash, row.parent.as_deref()).await?;
+        let good = match row.used_at {
+            // The device got both answers of a repeated request and goes on with one: the other is dead from then.
+            None => !family.sibling_used,
+            Some(used) => row.now - used <= FORGIVENESS && family.children == 1 && !family.child_used,
+        };
+        if !good {
+            store::end_session(&mut tx, row.session).await?;
+            tx.commit().await?;
+            return Err(Error::RefreshReused);
+        }
+        let next = RefreshToken::generate();
+        store::mark_used(&mut tx, &hash).await?;
+        store::insert_refresh(&mut tx, row.session, &next.hash(), Some(&hash)).await?;
+        tx.commit().await?;
+        Ok(self.tokens(Identity { player: row.player, session: row.session }, next, now))
+    }
+
+    /// Who presents an access token.
+    ///
+    /// # Errors
+    /// When it has expired or is not one of ours.
+    pub fn authenticate(&self, token: &str, now: OffsetDateTime) -> Result<Identity> {
+        Ok(self.keys.verify(token, now)?)
+    }
+
+    /// Ends the caller's session: its refresh token is worthless from now on.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn end_session(&self, who: Identity) -> Result<()> {
+        Ok(store::end_session(&mut *self.pool.acquire().await?, who.session).await?)
+    }
+
+    /// A player.
+    ///
+    /// # Errors
+    /// `PlayerNotFound`.
+    pub async fn player(&self, id: PlayerId) -> Result<PlayerRow> {
+        store::player(&mut *self.pool.acquire().await?, id).await?.ok_or(Error::PlayerNotFound)
+    }
+
+    /// Changes the display name.
+    ///
+    /// # Errors
+    /// `PlayerNotFound`.
+    pub async fn rename(&self, id: PlayerId, name: &Name) -> Result<PlayerRow> {
+        let mut db = self.pool.acquire().await?;
+        if !store::rename_player(&mut db, id, name).await? {
+            return Err(Error::PlayerNotFound);
+        }
+        store::player(&mut db, id).await?.ok_or(Error::PlayerNotFound)
+    }
+
+    fn tokens(&self, who: Identity, refresh: RefreshToken, now: OffsetDateTime) -> Tokens {
+        Tokens { access: self.keys.issue(who, now), expires_in: ACCESS_SECONDS, refresh: refresh.into_text() }
+    }
+}

@@ -1,0 +1,115 @@
+//! Use cases: what a caller can do, each as one short transaction at most. HTTP and workers call these; only here do
+//! transactions begin.
+
+pub mod audit;
+mod error;
+pub mod events;
+mod games;
+mod groups;
+mod identity;
+mod moves;
+mod rematch;
+mod starter;
+mod write;
+
+pub use error::{Conflict, Error};
+pub use games::{MAX_SEED, NewSolo};
+pub use groups::{GroupChange, NewGroup};
+pub use identity::{Device, Tokens};
+pub use moves::Played;
+pub use rematch::Rematch;
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use sqlx::PgPool;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::account::SigningKeys;
+use crate::ids::PlayerId;
+use crate::store;
+use crate::telemetry::Metrics;
+
+/// What the use cases need, shared by all requests of a process.
+pub struct Service {
+    /// The database.
+    pub(crate) pool: PgPool,
+    keys: SigningKeys,
+    metrics: Arc<Metrics>,
+    /// Rung when a computer may have got the turn, so that its worker need not wait for its next look.
+    pub(crate) computer_turns: Notify,
+    /// Cancelled when the process is about to stop: whoever waits answers now.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// The outcome of every use case.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An `Idempotency-Key` with the body it came with.
+pub struct IdempotencyKey {
+    key: String,
+    body_hash: [u8; 32],
+}
+
+impl IdempotencyKey {
+    /// The key as sent, and the body to which it belongs.
+    pub fn new(key: &str, body: &[u8]) -> Self {
+        Self { key: key.to_owned(), body_hash: Sha256::digest(body).into() }
+    }
+}
+
+impl Service {
+    /// Use cases on a migrated database.
+    pub fn new(pool: PgPool, keys: SigningKeys, metrics: Arc<Metrics>, stopping: CancellationToken) -> Self {
+        Self { pool, keys, metrics, computer_turns: Notify::new(), stopping }
+    }
+
+    /// Whether the database answers with the schema that this program needs.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn is_ready(&self) -> Result<bool> {
+        Ok(store::is_ready(&self.pool).await?)
+    }
+
+    /// Connections open and idle.
+    pub fn connections(&self) -> (u32, usize) {
+        (self.pool.size(), self.pool.num_idle())
+    }
+
+    /// Games by status, for the metrics.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn games_by_status(&self) -> Result<Vec<(String, i64)>> {
+        Ok(store::games_by_status(&mut *self.pool.acquire().await?).await?)
+    }
+
+    /// Deletes what has outlived its use: answers of creating requests, refresh tokens used long ago.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn forget_old(&self) -> Result<()> {
+        Ok(store::forget_old(&mut *self.pool.acquire().await?).await?)
+    }
+}
+
+/// Claims `key` for the thing `id` that this transaction creates. `Some` is what an earlier request with the key
+/// created: the caller answers with that and lets the transaction go.
+async fn claim(
+    db: &mut sqlx::PgConnection,
+    player: PlayerId,
+    operation: &str,
+    key: Option<&IdempotencyKey>,
+    id: uuid::Uuid,
+) -> Result<Option<uuid::Uuid>> {
+    let Some(key) = key else { return Ok(None) };
+    if store::remember(&mut *db, player, operation, &key.key, &key.body_hash, id).await? {
+        return Ok(None);
+    }
+    match store::recall(db, player, operation, &key.key).await? {
+        Some((hash, earlier)) if hash == key.body_hash => Ok(Some(earlier)),
+        _ => Err(Error::IdempotencyKeyReused),
+    }
+}

@@ -1,0 +1,224 @@
+//! Acting in a game: move, resign, leave, return. Every use case loads, decides, and writes under the guard; when the
+//! guard does not hold it loads and decides again, so that a request can be repeated until it is answered.
+
+use std::time::Duration;
+
+use sqlx::PgConnection;
+
+use super::events::{EventView, Since, history, since};
+use super::write::{Plan, computer_to_play};
+use super::{Conflict, Error, Result, Service};
+use crate::cpu;
+use crate::engine::{Action, ActionError, Seat};
+use crate::ids::{GameId, PlayerId};
+use crate::store::{self, By, StoredGame};
+
+/// Every lost race means that somebody else's event was written, so this many in a row hardly happen.
+const ATTEMPTS: usize = 64;
+
+/// How long a level may think about one sowing.
+const THINKING_TIME: Duration = Duration::from_millis(700);
+
+/// A move that counts.
+#[derive(Debug)]
+pub struct Played {
+    /// The event that the request made, now or when it was first sent.
+    pub accepted: EventView,
+    /// The game as it is now.
+    pub game: StoredGame,
+}
+
+impl Service {
+    /// Sows `pit` for `player`, who looked at the state `seq`. Two round trips to the database: load and write.
+    ///
+    /// # Errors
+    /// `GameNotFound`, `NotSeated`, a `Conflict` with the game as it is now, or a pit that cannot be sown.
+    pub async fn play(&self, player: PlayerId, id: GameId, pit: u8, seq: i32) -> Result<Played> {
+        let mut db = self.pool.acquire().await?;
+        for _ in 0..ATTEMPTS {
+            let stored = visible(&mut db, id, Some(player)).await?;
+            let seat = seat_of(&stored, player)?;
+            let later =
+                if stored.seq > seq { store::events_after(&mut db, id, seq).await? } else { Vec::new() };
+            let conflict = match since(&later, seat, pit) {
+                Since::Repeated(row) => return repeated(&mut db, stored, row.seq).await,
+                Since::PlayedForYou => Some(Conflict::TurnPlayedForYou),
+                _ if stored.game.is_over() => Some(Conflict::GameOver),
+                Since::OwnMove => Some(Conflict::Stale),
+                _ if stored.game.position().to_move() != Some(seat) => Some(Conflict::NotYourTurn),
+                Since::Moved => Some(Conflict::Stale),
+                Since::Nothing if seq > stored.seq => Some(Conflict::Stale),
+                Since::Nothing => None,
+            };
+            if let Some(conflict) = conflict {
+                return Err(conflict.with(stored));
+            }
+            let mut plan = Plan::new(&stored);
+            if stored.game.is_left(seat) {
+                plan_action(&mut plan, &stored, seat, Action::Return, None)?;
+            }
+            plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Player))?;
+            if let Some((game, views)) = self.commit(&mut db, &stored, plan).await? {
+                let accepted = views.into_iter().last().expect("a committed plan has its events");
+                return Ok(Played { accepted, game });
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// Resigns `player`'s seat. Repeating it changes nothing more.
+    ///
+    /// # Errors
+    /// `GameNotFound`, `NotSeated`, or a `Conflict` when the game ended first or the seat has its place.
+    pub async fn resign(&self, player: PlayerId, id: GameId) -> Result<StoredGame> {
+        self.act(player, id, |stored, seat| {
+            if stored.game.is_resigned(seat) {
+                vec![]
+            } else if stored.game.is_left(seat) {
+                vec![Action::Return, Action::Resign]
+            } else {
+                vec![Action::Resign]
+            }
+        })
+        .await
+    }
+
+    /// Leaves `player`'s seat to the computer. Repeating it changes nothing more.
+    ///
+    /// # Errors
+    /// `GameNotFound`, `NotSeated`, or a `Conflict` when the game is over or the seat has its place.
+    pub async fn leave(&self, player: PlayerId, id: GameId) -> Result<StoredGame> {
+        self.act(player, id, |stored, seat| {
+            if stored.game.is_left(seat) || stored.game.is_resigned(seat) {
+                vec![]
+            } else {
+                vec![Action::Leave]
+            }
+        })
+        .await
+    }
+
+    /// Takes `player`'s seat back from the computer. Repeating it changes nothing more.
+    ///
+    /// # Errors
+    /// `GameNotFound`, `NotSeated`, or a `Conflict` when the game is over.
+    pub async fn return_to(&self, player: PlayerId, id: GameId) -> Result<StoredGame> {
+        self.act(player, id, |stored, seat| {
+            let gone = stored.game.is_left(seat) && !stored.game.position().is_out(seat);
+            if gone && !stored.game.is_resigned(seat) { vec![Action::Return] } else { vec![] }
+        })
+        .await
+    }
+
+    /// Writes the events that `decide` wants for the player's seat; none means that they lie there already.
+    async fn act(
+        &self,
+        player: PlayerId,
+        id: GameId,
+        decide: impl Fn(&StoredGame, Seat) -> Vec<Action>,
+    ) -> Result<StoredGame> {
+        let mut db = self.pool.acquire().await?;
+        for _ in 0..ATTEMPTS {
+            let stored = visible(&mut db, id, Some(player)).await?;
+            let seat = seat_of(&stored, player)?;
+            let actions = decide(&stored, seat);
+            if actions.is_empty() {
+                return Ok(stored);
+            }
+            if stored.game.is_over() {
+                return Err(Conflict::GameOver.with(stored));
+            }
+            let mut plan = Plan::new(&stored);
+            for action in actions {
+                plan_action(&mut plan, &stored, seat, action, None)?;
+            }
+            if let Some((game, _)) = self.commit(&mut db, &stored, plan).await? {
+                return Ok(game);
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// Plays one sowing of a game in which the computer has the turn. True when it has the next turn as well.
+    /// Harmless to call at any time, from any number of processes: the guard lets one write through.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn play_computer_turn(&self, id: GameId) -> Result<bool> {
+        let stored = store::game(&mut *self.pool.acquire().await?, id, None).await?;
+        let Some(stored) = stored else { return Ok(false) };
+        let Some((seat, level)) = stored.game.position().to_move().zip(computer_to_play(
+            &stored.game,
+            &stored.seats,
+            &stored.options,
+        )) else {
+            return Ok(false);
+        };
+        let position = *stored.game.position();
+        let seed = stored.seed.wrapping_add(u64::from(stored.seq.unsigned_abs()) << 32);
+        // No connection is held while it thinks, and it thinks on a thread of its own.
+        let thinking =
+            tokio::task::spawn_blocking(move || cpu::choose(level, &position, seed, THINKING_TIME));
+        let pit = thinking.await.map_err(|e| Error::Database(sqlx::Error::Io(std::io::Error::other(e))))?;
+        let Some(pit) = pit else { return Ok(false) };
+        let mut plan = Plan::new(&stored);
+        plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Computer))?;
+        let mut db = self.pool.acquire().await?;
+        let written = self.commit(&mut db, &stored, plan).await?;
+        // Not written: somebody else has acted; whether the turn is still the computer's is for the next look.
+        Ok(written.is_none_or(|(now, _)| computer_to_play(&now.game, &now.seats, &now.options).is_some()))
+    }
+
+    /// Games in which the computer has the turn.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn computer_turns(&self, limit: i64) -> Result<Vec<GameId>> {
+        Ok(store::games_with_a_computer_turn(&mut *self.pool.acquire().await?, limit).await?)
+    }
+}
+
+/// The game, if there is one that `viewer` may see: the one check of who sees what.
+pub(super) async fn visible(
+    db: &mut PgConnection,
+    id: GameId,
+    viewer: Option<PlayerId>,
+) -> Result<StoredGame> {
+    store::game(db, id, viewer).await?.filter(|game| !game.hidden).ok_or(Error::GameNotFound)
+}
+
+/// The seat of `player`.
+pub(super) fn seat_of(stored: &StoredGame, player: PlayerId) -> Result<Seat> {
+    let holds = |occupant: &store::Occupant| occupant.person().is_some_and(|person| person.id == player);
+    let seats = stored.options.rules().seats();
+    seats
+        .zip(&stored.seats)
+        .find(|(_, occupant)| holds(occupant))
+        .map(|(seat, _)| seat)
+        .ok_or(Error::NotSeated)
+}
+
+fn plan_action(
+    plan: &mut Plan,
+    stored: &StoredGame,
+    seat: Seat,
+    action: Action,
+    by: Option<By>,
+) -> Result<()> {
+    plan.add(seat, action, by).map_err(|error| match error {
+        ActionError::Sow(error) => error.into(),
+        ActionError::AlreadyPlaced(_) => Conflict::AlreadyPlaced.with(stored.clone()),
+        ActionError::GameOver => Conflict::GameOver.with(stored.clone()),
+        _ => Conflict::NotYourTurn.with(stored.clone()),
+    })
+}
+
+/// The answer to a request that has been carried out before: its event, found again by replaying the log.
+async fn repeated(db: &mut PgConnection, stored: StoredGame, seq: i32) -> Result<Played> {
+    let log = store::events_after(db, stored.id, 0).await?;
+    let accepted = history(&stored, &log)?
+        .into_iter()
+        .find(|view| view.row.seq == seq)
+        .ok_or(Error::Database(sqlx::Error::RowNotFound))?;
+    Ok(Played { accepted, game: stored })
+}

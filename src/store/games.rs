@@ -1,0 +1,459 @@
+//! Games and who sits at them: the row that answers everything, and the one statement that changes it.
+
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::events::{EventRow, NewEvent, event_row};
+use super::identity::{PlayerKind, PlayerRow};
+use super::{Result, corrupt};
+use crate::cpu::Level;
+use crate::engine::{EndReason, Game, Seat, Snapshot, Variant};
+use crate::ids::{GameId, GroupId, MemberId, PlayerId};
+use crate::options::{Asked, Options};
+
+/// Who sits on a seat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Occupant {
+    /// A person.
+    Person(PlayerRow),
+    /// A computer player.
+    Computer(Level),
+}
+
+impl Occupant {
+    /// The person, if it is one.
+    pub fn person(&self) -> Option<&PlayerRow> {
+        match self {
+            Self::Person(player) => Some(player),
+            Self::Computer(_) => None,
+        }
+    }
+}
+
+/// A game as stored, checked and ready to be played on.
+#[derive(Clone, Debug)]
+pub struct StoredGame {
+    /// Which game.
+    pub id: GameId,
+    /// The group it belongs to.
+    pub group: Option<GroupId>,
+    /// Effective local rules.
+    pub options: Options,
+    /// Makes the computer's choices repeatable.
+    pub seed: u64,
+    /// The seat that began.
+    pub starter: Seat,
+    /// Number of events so far.
+    pub seq: i32,
+    /// The state of play.
+    pub game: Game,
+    /// Who sits where, by seat.
+    pub seats: Vec<Occupant>,
+    /// The circle before the last move.
+    pub board_before: Option<Vec<u8>>,
+    /// The event `seq`.
+    pub last_event: Option<EventRow>,
+    /// When the present turn runs out.
+    pub deadline: Option<OffsetDateTime>,
+    /// When the game was made.
+    pub created_at: OffsetDateTime,
+    /// When it ended.
+    pub ended_at: Option<OffsetDateTime>,
+    /// The database's clock at the time of reading.
+    pub now: OffsetDateTime,
+    /// Its group is private and the viewer neither a member nor seated: must be shown as if it did not exist.
+    pub hidden: bool,
+}
+
+/// A game about to be made.
+pub struct NewGame<'a> {
+    /// Its id.
+    pub id: GameId,
+    /// Its group.
+    pub group: Option<GroupId>,
+    /// The game that it is the rematch of.
+    pub rematch_of: Option<GameId>,
+    /// Effective local rules.
+    pub options: &'a Options,
+    /// Makes the computer's choices repeatable; below 2^53.
+    pub seed: u64,
+    /// The first position.
+    pub game: &'a Game,
+    /// The seat that begins.
+    pub starter: Seat,
+    /// Who sits where, with the group member each one is.
+    pub seats: &'a [(Occupant, Option<MemberId>)],
+    /// Whether the computer has the first turn.
+    pub computer_turn: bool,
+}
+
+/// What a write adds to a game: its events and the state after them.
+pub struct Progress<'a> {
+    /// The state after the events.
+    pub game: &'a Game,
+    /// One event or more.
+    pub events: &'a [NewEvent],
+    /// The circle before the move, when one of the events is a move; a new turn begins then.
+    pub board_before: Option<&'a [u8]>,
+    /// Whether the computer has the turn now.
+    pub computer_turn: bool,
+}
+
+/// What the database added to a write that held.
+pub struct Appended {
+    /// The time of the new events.
+    pub at: OffsetDateTime,
+    /// When the present turn runs out.
+    pub deadline: Option<OffsetDateTime>,
+}
+
+/// A game as `viewer` sees it.
+pub async fn game(db: &mut PgConnection, id: GameId, viewer: Option<PlayerId>) -> Result<Option<StoredGame>> {
+    Ok(games(db, &[id.uuid()], viewer).await?.pop())
+}
+
+/// Several games as `viewer` sees them, newest first.
+pub(super) async fn games(
+    db: &mut PgConnection,
+    ids: &[Uuid],
+    viewer: Option<PlayerId>,
+) -> Result<Vec<StoredGame>> {
+    sqlx::query_as!(
+        GameRow,
+        r#"select g.id, g.group_id, g.variant, g.players, g.options as "options: Json<Asked>", g.ranked, g.seed,
+                  g.starter, g.end_reason, g.seq, g.board, g.board_before, g.to_move, g.left_board, g.departed,
+                  g.resigned, g.deadline, g.created_at, g.ended_at, clock_timestamp() as "now!",
+                  coalesce(pg.private
+                      and not exists (select from group_member m where m.group_id = g.group_id and m.player_id = $2)
+                      and not exists (select from seat v where v.game_id = g.id and v.player_id = $2),
+                      false) as "hidden!",
+                  s.ids as "player_ids!: Vec<Option<Uuid>>", s.names as "names!: Vec<Option<String>>",
+                  s.kinds as "kinds!: Vec<Option<String>>", s.levels as "levels!: Vec<Option<String>>",
+                  e.at as "event_at?", e.kind as "event_kind?", e.seat as "event_seat?", e.pit as "event_pit?",
+                  e.by as "event_by?"
+           from game g
+           left join play_group pg on pg.id = g.group_id
+           left join game_event e on e.game_id = g.id and e.seq = g.seq
+           cross join lateral (
+               select array_agg(s.player_id order by s.seat) as ids, array_agg(p.name order by s.seat) as names,
+                      array_agg(p.kind order by s.seat) as kinds, array_agg(s.level order by s.seat) as levels
+               from seat s left join player p on p.id = s.player_id
+               where s.game_id = g.id
+           ) s
+           where g.id = any($1)
+           order by g.id desc"#,
+        ids,
+        viewer.map(PlayerId::uuid)
+    )
+    .fetch_all(db)
+    .await?
+    .into_iter()
+    .map(GameRow::checked)
+    .collect()
+}
+
+struct GameRow {
+    id: Uuid,
+    group_id: Option<Uuid>,
+    variant: String,
+    players: i16,
+    options: Json<Asked>,
+    ranked: bool,
+    seed: i64,
+    starter: i16,
+    end_reason: Option<String>,
+    seq: i32,
+    board: Vec<i16>,
+    board_before: Option<Vec<i16>>,
+    to_move: Option<i16>,
+    left_board: Vec<i16>,
+    departed: Vec<i16>,
+    resigned: Vec<i16>,
+    deadline: Option<OffsetDateTime>,
+    created_at: OffsetDateTime,
+    ended_at: Option<OffsetDateTime>,
+    now: OffsetDateTime,
+    hidden: bool,
+    player_ids: Vec<Option<Uuid>>,
+    names: Vec<Option<String>>,
+    kinds: Vec<Option<String>>,
+    levels: Vec<Option<String>>,
+    event_at: Option<OffsetDateTime>,
+    event_kind: Option<String>,
+    event_seat: Option<i16>,
+    event_pit: Option<i16>,
+    event_by: Option<String>,
+}
+
+impl GameRow {
+    fn checked(self) -> Result<StoredGame> {
+        let variant: Variant = self.variant.parse().map_err(|e| corrupt("game.variant", e))?;
+        let players = u8::try_from(self.players).map_err(|e| corrupt("game.players", e))?;
+        let options =
+            Options::effective(variant, players, &self.options.0).map_err(|e| corrupt("game.options", e))?;
+        let snapshot = Snapshot {
+            board: small(&self.board)?,
+            to_move: self.to_move.map(|s| small(&[s]).map(|s| s[0])).transpose()?,
+            left_board: small(&self.left_board)?,
+            departed: small(&self.departed)?,
+            resigned: small(&self.resigned)?,
+            end: self.end_reason.as_deref().map(end_reason).transpose()?,
+        };
+        let game = Game::restore(options.rules(), self.ranked, &snapshot).map_err(|e| corrupt("game", e))?;
+        let seats = (self.player_ids.into_iter().zip(self.names))
+            .zip(self.kinds.into_iter().zip(self.levels))
+            .map(occupant)
+            .collect::<Result<Vec<_>>>()?;
+        if seats.len() != usize::from(players) {
+            return Err(corrupt("seat", "not one row for each seat"));
+        }
+        let last_event = match (self.event_at, self.event_kind) {
+            (Some(at), Some(kind)) => Some(event_row(
+                self.seq,
+                at,
+                &kind,
+                self.event_seat,
+                self.event_pit,
+                self.event_by.as_deref(),
+            )?),
+            _ => None,
+        };
+        Ok(StoredGame {
+            id: self.id.into(),
+            group: self.group_id.map(GroupId::from),
+            options,
+            seed: u64::try_from(self.seed).map_err(|e| corrupt("game.seed", e))?,
+            starter: small(&[self.starter])
+                .ok()
+                .and_then(|s| Seat::new(s[0]))
+                .ok_or_else(|| corrupt("game.starter", self.starter))?,
+            seq: self.seq,
+            game,
+            seats,
+            board_before: self.board_before.as_deref().map(small).transpose()?,
+            last_event,
+            deadline: self.deadline,
+            created_at: self.created_at,
+            ended_at: self.ended_at,
+            now: self.now,
+            hidden: self.hidden,
+        })
+    }
+}
+
+type SeatColumns = ((Option<Uuid>, Option<String>), (Option<String>, Option<String>));
+
+fn occupant(((id, name), (kind, level)): SeatColumns) -> Result<Occupant> {
+    match (id, name, kind, level) {
+        (Some(id), Some(name), Some(kind), None) => {
+            Ok(Occupant::Person(PlayerRow { id: id.into(), name, kind: PlayerKind::stored(&kind)? }))
+        }
+        (None, None, None, Some(level)) => {
+            level.parse().map(Occupant::Computer).map_err(|e| corrupt("seat.level", e))
+        }
+        _ => Err(corrupt("seat", "neither a person nor a computer")),
+    }
+}
+
+fn end_reason(text: &str) -> Result<EndReason> {
+    [EndReason::Played, EndReason::Resigned, EndReason::NoShow, EndReason::Abandoned]
+        .into_iter()
+        .find(|reason| reason.as_str() == text)
+        .ok_or_else(|| corrupt("game.end_reason", text))
+}
+
+/// Counts and seats as the engine has them; the column type is the smallest that the database offers.
+fn small(numbers: &[i16]) -> Result<Vec<u8>> {
+    numbers.iter().map(|&n| u8::try_from(n).map_err(|e| corrupt("game", e))).collect()
+}
+
+fn wide(numbers: &[u8]) -> Vec<i16> {
+    numbers.iter().map(|&n| i16::from(n)).collect()
+}
+
+/// Makes a game and its seats.
+pub async fn insert_game(db: &mut PgConnection, new: &NewGame<'_>) -> Result<()> {
+    let snapshot = new.game.snapshot();
+    let rules = new.options.rules();
+    sqlx::query!(
+        "insert into game (id, group_id, rematch_of, variant, players, options, ranked, seed, starter, board, to_move,
+                           computer_turn, deadline)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now() + make_interval(secs => $13))",
+        new.id.uuid(),
+        new.group.map(GroupId::uuid),
+        new.rematch_of.map(GameId::uuid),
+        rules.variant().as_str(),
+        i16::from(rules.players()),
+        Json(new.options.stored()) as _,
+        new.game.ranked(),
+        i64::try_from(new.seed).map_err(|e| corrupt("game.seed", e))?,
+        i16::from(new.starter.get()),
+        &wide(&snapshot.board),
+        snapshot.to_move.map(i16::from),
+        new.computer_turn,
+        new.options.turn_seconds().map(f64::from)
+    )
+    .execute(&mut *db)
+    .await?;
+    let (mut numbers, mut players, mut levels, mut members) = (vec![], vec![], vec![], vec![]);
+    for (number, (occupant, member)) in (0_i16..).zip(new.seats) {
+        numbers.push(number);
+        members.push(member.map(MemberId::uuid));
+        let (player, level) = match occupant {
+            Occupant::Person(player) => (Some(player.id.uuid()), None),
+            Occupant::Computer(level) => (None, Some(level.to_string())),
+        };
+        players.push(player);
+        levels.push(level);
+    }
+    sqlx::query!(
+        "insert into seat (game_id, seat, player_id, level, member_id)
+         select $1, * from unnest($2::smallint[], $3::uuid[], $4::text[], $5::uuid[])",
+        new.id.uuid(),
+        &numbers,
+        &players as &[Option<Uuid>],
+        &levels as &[Option<String>],
+        &members as &[Option<Uuid>]
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// The one statement that changes a running game: it writes the events and the state after them if, and only if, the
+/// game still stands at `seq`. `None` means that somebody was faster, and nothing was written.
+pub async fn append(
+    db: &mut PgConnection,
+    id: GameId,
+    seq: i32,
+    turn_seconds: Option<u32>,
+    progress: &Progress<'_>,
+) -> Result<Option<Appended>> {
+    let snapshot = progress.game.snapshot();
+    let added = i32::try_from(progress.events.len()).map_err(|e| corrupt("game.seq", e))?;
+    let status = snapshot.end.map_or("running", |end| match end {
+        EndReason::Played | EndReason::Resigned => "finished",
+        EndReason::NoShow | EndReason::Abandoned => "aborted",
+    });
+    let places: Option<Vec<i16>> =
+        progress.game.places().into_iter().map(|p| p.map(i16::from)).collect::<Option<_>>();
+    let kinds: Vec<String> = progress.events.iter().map(|e| e.kind.as_str().to_owned()).collect();
+    let seats: Vec<i16> = progress.events.iter().map(|e| i16::from(e.seat.get())).collect();
+    let pits: Vec<Option<i16>> = progress.events.iter().map(|e| e.pit.map(i16::from)).collect();
+    let bys: Vec<Option<String>> =
+        progress.events.iter().map(|e| e.by.map(|by| by.as_str().to_owned())).collect();
+    let board_before = progress.board_before.map(wide);
+    let row = sqlx::query!(
+        r#"with g as (
+               update game
+               set seq = seq + $3, board = $4, board_before = coalesce($5, board_before), to_move = $6,
+                   left_board = $7, departed = $8, resigned = $9, status = $10, end_reason = $11, places = $12,
+                   computer_turn = $13,
+                   deadline = case when $10 <> 'running' then null
+                                   when $5::smallint[] is null then deadline
+                                   else now() + make_interval(secs => $14) end,
+                   ended_at = case when $10 <> 'running' then now() end
+               where id = $1 and seq = $2 and status = 'running'
+               returning id, deadline
+           ), e as (
+               insert into game_event (game_id, seq, kind, seat, pit, by)
+               select g.id, $2 + e.n, e.kind, e.seat, e.pit, e.by
+               from g, unnest($15::text[], $16::smallint[], $17::smallint[], $18::text[])
+                       with ordinality as e (kind, seat, pit, by, n)
+           )
+           select now() as "at!", deadline from g"#,
+        id.uuid(),
+        seq,
+        added,
+        &wide(&snapshot.board),
+        board_before.as_deref(),
+        snapshot.to_move.map(i16::from),
+        &wide(&snapshot.left_board),
+        &wide(&snapshot.departed),
+        &wide(&snapshot.resigned),
+        status,
+        snapshot.end.map(EndReason::as_str),
+        places.as_deref().filter(|_| status == "finished"),
+        progress.computer_turn,
+        turn_seconds.map(f64::from),
+        &kinds,
+        &seats,
+        &pits as &[Option<i16>],
+        &bys as &[Option<String>]
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(row.map(|row| Appended { at: row.at, deadline: row.deadline }))
+}
+
+/// Running games in which the computer has the turn, oldest first.
+pub async fn games_with_a_computer_turn(db: &mut PgConnection, limit: i64) -> Result<Vec<GameId>> {
+    let ids = sqlx::query_scalar!("select id from game where computer_turn order by id limit $1", limit)
+        .fetch_all(db)
+        .await?;
+    Ok(ids.into_iter().map(GameId::from).collect())
+}
+
+/// How many games are running, finished and aborted.
+pub async fn games_by_status(db: &mut PgConnection) -> Result<Vec<(String, i64)>> {
+    let rows = sqlx::query!(r#"select status, count(*) as "count!" from game group by status"#)
+        .fetch_all(db)
+        .await?;
+    Ok(rows.into_iter().map(|r| (r.status, r.count)).collect())
+}
+
+/// A finished game's rematch, as its players see it.
+pub struct RematchRow {
+    /// Persons' seats that agree.
+    pub agreed: Vec<i16>,
+    /// The game that followed, if one did.
+    pub next: Option<GameId>,
+    /// The group member of each seat.
+    pub members: Vec<Option<MemberId>>,
+}
+
+/// Locks a game, says for `seat` that it wants a rematch, and tells who does.
+pub async fn offer_rematch(db: &mut PgConnection, id: GameId, seat: Seat) -> Result<RematchRow> {
+    sqlx::query!("select id from game where id = $1 for update", id.uuid()).fetch_one(&mut *db).await?;
+    sqlx::query!(
+        "update seat set wants_rematch = true where game_id = $1 and seat = $2",
+        id.uuid(),
+        i16::from(seat.get())
+    )
+    .execute(&mut *db)
+    .await?;
+    let row = sqlx::query!(
+        r#"select coalesce(array_agg(seat order by seat) filter (where wants_rematch), '{}') as "agreed!",
+                  array_agg(member_id order by seat) as "members!: Vec<Option<Uuid>>",
+                  (select id from game where rematch_of = $1) as next
+           from seat where game_id = $1"#,
+        id.uuid()
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(RematchRow {
+        agreed: row.agreed,
+        next: row.next.map(GameId::from),
+        members: row.members.into_iter().map(|m| m.map(MemberId::from)).collect(),
+    })
+}
+
+/// The seat that began a game, and the group member on it.
+pub async fn starter(db: &mut PgConnection, id: GameId) -> Result<(usize, Option<MemberId>)> {
+    let row = sqlx::query!(
+        "select g.starter, s.member_id from game g join seat s on s.game_id = g.id and s.seat = g.starter
+         where g.id = $1",
+        id.uuid()
+    )
+    .fetch_one(db)
+    .await?;
+    let seat = usize::try_from(row.starter).map_err(|e| corrupt("game.starter", e))?;
+    Ok((seat, row.member_id.map(MemberId::from)))
+}
+
+/// How many events a game has.
+pub async fn seq(db: &mut PgConnection, id: GameId) -> Result<Option<i32>> {
+    sqlx::query_scalar!("select seq from game where id = $1", id.uuid()).fetch_optional(db).await
+}

@@ -1,0 +1,114 @@
+//! Logs and metrics.
+
+use std::time::Duration;
+
+use prometheus::{
+    Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
+};
+
+/// Buckets from a quick read to a long poll, in seconds.
+const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+
+/// Everything that is counted.
+pub struct Metrics {
+    registry: Registry,
+    requests: IntCounterVec,
+    duration: HistogramVec,
+    moves: IntCounterVec,
+    games: IntGaugeVec,
+    connections: IntGaugeVec,
+    embedded: IntGauge,
+}
+
+/// What is measured at the moment of asking.
+pub struct Gauges {
+    /// Games by status.
+    pub games: Vec<(String, i64)>,
+    /// Database connections, all and idle.
+    pub connections: (u32, usize),
+    /// Whether the embedded database runs, where there is one.
+    pub embedded: Option<bool>,
+}
+
+impl Metrics {
+    /// With everything at zero.
+    #[expect(clippy::new_without_default, reason = "a second registry would count nothing that anybody sees")]
+    pub fn new() -> Self {
+        let registry = Registry::new();
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            let counter = IntCounterVec::new(Opts::new(name, help), labels).expect("names are constants");
+            registry.register(Box::new(counter.clone())).expect("names are different");
+            counter
+        };
+        let gauge = |name: &str, help: &str, labels: &[&str]| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), labels).expect("names are constants");
+            registry.register(Box::new(gauge.clone())).expect("names are different");
+            gauge
+        };
+        let requests = counter(
+            "mancala_http_requests_total",
+            "Requests answered, by route and status.",
+            &["method", "route", "status"],
+        );
+        let moves = counter("mancala_moves_total", "Moves written, by who played them.", &["by"]);
+        let games = gauge("mancala_games", "Games stored, by status.", &["status"]);
+        let connections =
+            gauge("mancala_database_connections", "Database connections of this process.", &["state"]);
+        let options =
+            HistogramOpts::new("mancala_http_request_duration_seconds", "Time to answer, by route.")
+                .buckets(BUCKETS.to_vec());
+        let duration = HistogramVec::new(options, &["method", "route"]).expect("names are constants");
+        registry.register(Box::new(duration.clone())).expect("names are different");
+        let embedded = IntGauge::new("mancala_embedded_database_up", "1 while the embedded database runs.")
+            .expect("constants");
+        Self { registry, requests, duration, moves, games, connections, embedded }
+    }
+
+    /// Counts an answered request.
+    pub fn answered(&self, method: &str, route: &str, status: u16, took: Duration) {
+        self.requests.with_label_values(&[method, route, &status.to_string()]).inc();
+        self.duration.with_label_values(&[method, route]).observe(took.as_secs_f64());
+    }
+
+    /// Counts a written move by `player`, `computer` or `clock`.
+    pub fn moved(&self, by: &str) {
+        self.moves.with_label_values(&[by]).inc();
+    }
+
+    /// All metrics in the text format of Prometheus.
+    pub fn text(&self, gauges: &Gauges) -> String {
+        for status in ["running", "finished", "aborted"] {
+            let count = gauges.games.iter().find(|(s, _)| s == status).map_or(0, |(_, n)| *n);
+            self.games.with_label_values(&[status]).set(count);
+        }
+        let (all, idle) = gauges.connections;
+        self.connections.with_label_values(&["open"]).set(all.into());
+        self.connections.with_label_values(&["idle"]).set(i64::try_from(idle).unwrap_or(i64::MAX));
+        let mut families = self.registry.gather();
+        if let Some(up) = gauges.embedded {
+            self.embedded.set(up.into());
+            families.extend(prometheus::core::Collector::collect(&self.embedded));
+        }
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&families, &mut text).expect("writing to memory does not fail");
+        String::from_utf8(text).expect("the text format is UTF-8")
+    }
+}
+
+/// Sends log lines to standard error: readable ones to a terminal, JSON elsewhere. `filter` is in the form of
+/// `tracing`'s `EnvFilter`.
+///
+/// # Errors
+/// When the filter cannot be read.
+pub fn init_logs(filter: &str) -> Result<(), String> {
+    use std::io::IsTerminal;
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_new(filter).map_err(|e| format!("MANCALA_LOG: {e}"))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::io::stderr().is_terminal() {
+        builder.compact().init();
+    } else {
+        builder.json().flatten_event(true).with_current_span(true).with_span_list(false).init();
+    }
+    Ok(())
+}
