@@ -79,7 +79,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let metrics = Arc::new(Metrics::new());
     let service = Arc::new(Service::new(pool, settings.keys, metrics.clone(), stopping.clone()));
     let limits = Data::new(http::Limits::new(settings.address_limit));
-    let loops = worker::start(&service, limits.clone());
+    let loops = worker::start(&service);
     let address = settings.listener.local_addr()?;
 
     let (service_data, metrics) = (Data::from(service.clone()), Data::from(metrics));

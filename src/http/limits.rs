@@ -6,6 +6,7 @@ use std::future::{Ready, ready};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{HeaderName, HeaderValue};
@@ -25,6 +26,9 @@ type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInform
 /// How often a player may leave and return, in a minute.
 const COMINGS_AND_GOINGS: NonZeroU32 = NonZeroU32::new(4).expect("four is not zero");
 
+/// After how many requests whoever has a full budget again is forgotten, so that memory stays bounded.
+const FORGET_EVERY: u32 = 4_096;
+
 /// All limits of a process.
 pub struct Limits {
     addresses: Option<Budget<IpAddr>>,
@@ -35,6 +39,7 @@ struct Budget<K: Hash + Eq + Clone> {
     name: &'static str,
     a_minute: NonZeroU32,
     limiter: Limiter<K>,
+    taken: AtomicU32,
 }
 
 /// The headers that tell a client what is left of its budget, for the response to come.
@@ -55,24 +60,19 @@ impl Limits {
             comings_and_goings: Budget::new("comings-and-goings", COMINGS_AND_GOINGS),
         }
     }
-
-    /// Forgets whoever has not used any budget for a while.
-    pub fn forget_idle(&self) {
-        if let Some(addresses) = &self.addresses {
-            addresses.limiter.retain_recent();
-        }
-        self.comings_and_goings.limiter.retain_recent();
-    }
 }
 
 impl<K: Hash + Eq + Clone> Budget<K> {
     fn new(name: &'static str, a_minute: NonZeroU32) -> Self {
         let limiter = RateLimiter::dashmap(Quota::per_minute(a_minute)).with_middleware();
-        Self { name, a_minute, limiter }
+        Self { name, a_minute, limiter, taken: AtomicU32::new(0) }
     }
 
     /// Takes one from `key`'s budget, and leaves for the response what is left.
     fn take(&self, key: &K, request: &HttpRequest) -> Result<(), Failure> {
+        if self.taken.fetch_add(1, Ordering::Relaxed).is_multiple_of(FORGET_EVERY) {
+            self.limiter.retain_recent();
+        }
         let (left, wait) = match self.limiter.check_key(key) {
             Ok(state) => (state.remaining_burst_capacity(), None),
             Err(refusal) => {

@@ -20,10 +20,11 @@ pub use moves::Played;
 pub use rematch::Rematch;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
 use crate::account::SigningKeys;
@@ -37,11 +38,15 @@ pub struct Service {
     pub(crate) pool: PgPool,
     keys: SigningKeys,
     metrics: Arc<Metrics>,
+    counted: Mutex<Option<(Instant, Counts)>>,
     /// Rung when a computer may have got the turn, so that its worker need not wait for its next look.
     pub(crate) computer_turns: Notify,
     /// Cancelled when the process is about to stop: whoever waits answers now.
     pub(crate) stopping: CancellationToken,
 }
+
+/// How many games have which status.
+pub type Counts = Vec<(String, i64)>;
 
 /// The outcome of every use case.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -62,7 +67,8 @@ impl IdempotencyKey {
 impl Service {
     /// Use cases on a migrated database.
     pub fn new(pool: PgPool, keys: SigningKeys, metrics: Arc<Metrics>, stopping: CancellationToken) -> Self {
-        Self { pool, keys, metrics, computer_turns: Notify::new(), stopping }
+        let counted = Mutex::new(None);
+        Self { pool, keys, metrics, counted, computer_turns: Notify::new(), stopping }
     }
 
     /// Whether the database answers with the schema that this program needs.
@@ -78,12 +84,17 @@ impl Service {
         (self.pool.size(), self.pool.num_idle())
     }
 
-    /// Games by status, for the metrics.
+    /// Games by status, for the metrics: counting is work, so it is done every 15 seconds at most.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn games_by_status(&self) -> Result<Vec<(String, i64)>> {
-        Ok(store::games_by_status(&mut *self.pool.acquire().await?).await?)
+    pub async fn games_by_status(&self) -> Result<Counts> {
+        let mut counted = self.counted.lock().await;
+        if counted.as_ref().is_none_or(|(at, _)| at.elapsed() > Duration::from_secs(15)) {
+            let games = store::games_by_status(&mut *self.pool.acquire().await?).await?;
+            *counted = Some((Instant::now(), games));
+        }
+        Ok(counted.as_ref().map(|(_, games)| games.clone()).unwrap_or_default())
     }
 
     /// Deletes what has outlived its use: answers of creating requests, refresh tokens used long ago.

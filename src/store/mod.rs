@@ -35,9 +35,12 @@ static MIGRATIONS: Migrator = sqlx::migrate!();
 /// Connections of one process: on two cores 8 to 16 were best.
 const CONNECTIONS: u32 = 12;
 
+/// After how long a rest a connection is pinged before it is used.
+const RESTED: std::time::Duration = std::time::Duration::from_secs(30);
+
 /// A pool on the database. Connections pin `read committed`: there the loser of a race for a game updates no
-/// row, where a stricter level would give an error. They are not pinged before each use, which would be a hidden
-/// round trip.
+/// row, where a stricter level would give an error. They are pinged only after a long rest, in which the database may
+/// have been restarted: before each use it would be a hidden round trip.
 ///
 /// # Errors
 /// When no connection can be made within ten seconds.
@@ -46,6 +49,12 @@ pub async fn connect(options: PgConnectOptions) -> Result<PgPool> {
         .max_connections(CONNECTIONS)
         .acquire_timeout(std::time::Duration::from_secs(10))
         .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                let rested = meta.idle_for > RESTED;
+                Ok(!rested || sqlx::Connection::ping(connection).await.is_ok())
+            })
+        })
         .connect_with(options.options([
             ("default_transaction_isolation", "read committed"),
             ("timezone", "UTC"),

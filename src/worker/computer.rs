@@ -1,11 +1,11 @@
 //! Plays the computer's turns.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::ids::GameId;
@@ -21,37 +21,40 @@ pub async fn play_turns(service: Arc<Service>) {
     // One core stays free for requests.
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let thinking = Arc::new(Semaphore::new((cores - 1).max(1)));
-    let mut playing: JoinSet<GameId> = JoinSet::new();
-    let mut taken: HashSet<GameId> = HashSet::new();
+    let mut playing: JoinSet<()> = JoinSet::new();
+    let mut taken: HashMap<Id, GameId> = HashMap::new();
     while !service.stopping.is_cancelled() {
         match service.computer_turns(BATCH).await {
             Ok(games) => {
-                for id in games.into_iter().filter(|id| taken.insert(*id)).collect::<Vec<_>>() {
-                    playing.spawn(play_game(service.clone(), thinking.clone(), id));
+                for game in games {
+                    if !taken.values().any(|id| *id == game) {
+                        let task = playing.spawn(play_game(service.clone(), thinking.clone(), game));
+                        taken.insert(task.id(), game);
+                    }
                 }
             }
             Err(error) => tracing::warn!(error.message = %error, "cannot look for computer turns"),
         }
         tokio::select! {
             _ = timeout(LOOK_EVERY, service.computer_turns.notified()) => {}
-            Some(done) = playing.join_next(), if !playing.is_empty() => {
-                if let Ok(id) = done {
-                    taken.remove(&id);
-                }
-            }
+            Some(done) = playing.join_next_with_id(), if !playing.is_empty() => forget(&mut taken, done),
             () = service.stopping.cancelled() => {}
         }
-        while let Some(done) = playing.try_join_next() {
-            if let Ok(id) = done {
-                taken.remove(&id);
-            }
+        while let Some(done) = playing.try_join_next_with_id() {
+            forget(&mut taken, done);
         }
     }
     // Turns that are being thought about are found again at the next start.
     playing.shutdown().await;
 }
 
-async fn play_game(service: Arc<Service>, thinking: Arc<Semaphore>, id: GameId) -> GameId {
+/// A task that has ended, in whatever way, holds its game no more.
+fn forget(taken: &mut HashMap<Id, GameId>, done: Result<(Id, ()), JoinError>) {
+    let task = done.map_or_else(|error| error.id(), |(task, ())| task);
+    taken.remove(&task);
+}
+
+async fn play_game(service: Arc<Service>, thinking: Arc<Semaphore>, id: GameId) {
     loop {
         let turn = {
             let _place = thinking.acquire().await;
@@ -59,11 +62,11 @@ async fn play_game(service: Arc<Service>, thinking: Arc<Semaphore>, id: GameId) 
         };
         match turn {
             Ok(true) => {}
-            Ok(false) => return id,
+            Ok(false) => return,
             Err(error) => {
                 tracing::warn!(error.message = %error, game.id = %id, "a computer turn failed; it is tried again");
                 sleep(LOOK_EVERY).await;
-                return id;
+                return;
             }
         }
     }

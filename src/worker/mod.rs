@@ -6,31 +6,28 @@ mod computer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::Data;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::http::Limits;
 use crate::service::Service;
 
 /// How often what has outlived its use is looked for.
 const CLEAN_EVERY: Duration = Duration::from_secs(600);
 
 /// All loops, running until the service stops.
-pub fn start(service: &Arc<Service>, limits: Data<Limits>) -> JoinSet<()> {
+pub fn start(service: &Arc<Service>) -> JoinSet<()> {
     let mut loops = JoinSet::new();
     loops.spawn(computer::play_turns(service.clone()));
-    loops.spawn(clean_up(service.clone(), limits));
+    loops.spawn(clean_up(service.clone()));
     loops
 }
 
-async fn clean_up(service: Arc<Service>, limits: Data<Limits>) {
+async fn clean_up(service: Arc<Service>) {
     loop {
         tokio::select! {
             () = sleep(CLEAN_EVERY) => {}
             () = service.stopping.cancelled() => return,
         }
-        limits.forget_idle();
         if let Err(error) = service.forget_old().await {
             tracing::warn!(error.message = %error, "clean-up failed; it is tried again later");
         }
