@@ -204,18 +204,27 @@ impl Options {
 
     /// As stored: complete, with "no limit" said as null, so that it reads back to the same value.
     pub fn stored(&self) -> Asked {
-        let r = self.rules;
         Asked {
-            players: Some(r.players()),
-            pits: Some(r.pits()),
-            stones: Some(r.stones()),
-            capture_from: r.capture_from().map(CaptureFromName::from),
-            capture_empty: r.capture_empty(),
-            full_ranking: r.full_ranking(),
             rotate_starter: Some(self.rotate_starter),
             turn_seconds: Some(self.turn_seconds),
             away_seconds: Some(self.away_seconds),
             stand_in: Some(self.stand_in),
+            ..Asked::from(self.rules)
+        }
+    }
+}
+
+/// The options that move the stones, which are all that a position knows of.
+impl From<Rules> for Asked {
+    fn from(rules: Rules) -> Self {
+        Self {
+            players: Some(rules.players()),
+            pits: Some(rules.pits()),
+            stones: Some(rules.stones()),
+            capture_from: rules.capture_from().map(CaptureFromName::from),
+            capture_empty: rules.capture_empty(),
+            full_ranking: rules.full_ranking(),
+            ..Self::default()
         }
     }
 }

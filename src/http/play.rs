@@ -78,7 +78,7 @@ pub async fn create_move(
     let pit = u8::try_from(body.value.pit).unwrap_or(u8::MAX);
     let seq = i32::try_from(body.value.seq).unwrap_or(i32::MAX);
     let played = service.play(caller.player(), *id, pit, seq).await?;
-    let accepted = Event::of(&played.accepted, &played.game.options);
+    let accepted = Event::from(&played.accepted);
     let answer = PlayedMove { accepted, game: Game::from(&played.game) };
     Ok(HttpResponse::Ok().insert_header((ETAG, format!("W/\"{}\"", played.game.seq))).json(answer))
 }

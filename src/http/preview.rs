@@ -11,7 +11,6 @@ use super::objects::{CapturedCup, Cup, Position, captured, path};
 use super::problem::Failure;
 use crate::engine;
 use crate::ids::GameId;
-use crate::options::Options;
 use crate::service::Service;
 
 /// What a legal move would do.
@@ -62,14 +61,14 @@ pub struct PreviewRequest {
 }
 
 impl Preview {
-    fn of(position: &engine::Position, options: &Options, seq: Option<i32>) -> Self {
+    fn of(position: &engine::Position, seq: Option<i32>) -> Self {
         let moves = position.legal().filter_map(|pit| position.trace(pit).ok()).map(|sowing| PreviewMove {
             pit: sowing.pit,
             path: path(&sowing),
             captured: captured(&sowing),
             extra: sowing.extra,
             ends_game: sowing.ends_game,
-            position: Position::of(&sowing.position, options),
+            position: Position::from(&sowing.position),
         });
         let corresponding = position.to_move().into_iter().flat_map(|seat| {
             (0..position.rules().pits()).map(move |pit| {
@@ -95,7 +94,7 @@ pub async fn preview_game(
     id: Path<GameId>,
 ) -> Result<HttpResponse, Failure> {
     let game = service.game(viewer.player(), *id).await?;
-    Ok(HttpResponse::Ok().json(Preview::of(game.game.position(), &game.options, Some(game.seq))))
+    Ok(HttpResponse::Ok().json(Preview::of(game.game.position(), Some(game.seq))))
 }
 
 /// Preview the moves of any position
@@ -105,6 +104,6 @@ pub async fn preview_game(
     responses((status = 200, description = "What every legal move would do.", body = Preview)))]
 #[post("/positions/preview")]
 pub async fn preview_position(body: Body<PreviewRequest>) -> Result<HttpResponse, Failure> {
-    let (position, options) = body.value.position.parse("/position")?;
-    Ok(HttpResponse::Ok().json(Preview::of(&position, &options, None)))
+    let position = body.value.position.parse("/position")?;
+    Ok(HttpResponse::Ok().json(Preview::of(&position, None)))
 }

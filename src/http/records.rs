@@ -145,8 +145,8 @@ impl Record {
         }
     }
 
-    /// The engine's record, with the options that take effect in it.
-    pub fn checked(&self) -> Result<(engine::Record, Options), Failure> {
+    /// The engine's record.
+    fn checked(&self) -> Result<engine::Record, Failure> {
         let invalid =
             |pointer: &str, detail: String| Failure::field(ProblemCode::InvalidValue, pointer, detail);
         let players = self
@@ -165,23 +165,22 @@ impl Record {
             return Err(invalid("/events", format!("a record has at most {MAX_EVENTS} events")));
         }
         let events = self.events.iter().enumerate().map(|(i, event)| event.checked(i));
-        let record = engine::Record {
+        Ok(engine::Record {
             rules: options.rules(),
             starter,
             ranked: self.ranked.unwrap_or(false),
             events: events.collect::<Result<_, _>>()?,
-        };
-        Ok((record, options))
+        })
     }
 
     /// Replays the record; with `trace` it collects the start and the position after every event there.
     pub fn replay(&self, mut trace: Option<&mut Vec<Position>>) -> Result<Replayed, Failure> {
-        let (record, options) = self.checked()?;
+        let record = self.checked()?;
         let mut game = None;
         for state in record.states() {
             let state = state.map_err(|bad| Failure::in_record(bad.index, bad.error))?;
             if let Some(trace) = trace.as_deref_mut() {
-                trace.push(Position::of(state.position(), &options));
+                trace.push(Position::from(state.position()));
             }
             game = Some(state);
         }
@@ -191,7 +190,7 @@ impl Record {
         }
         let places: Option<Vec<u8>> = game.places().into_iter().collect();
         Ok(Replayed {
-            position: Position::of(game.position(), &options),
+            position: Position::from(game.position()),
             places: places.filter(|_| game.is_over()),
             stores: stores(&game),
             over: game.is_over(),

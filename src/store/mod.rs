@@ -7,11 +7,11 @@ mod groups;
 mod idempotency;
 mod identity;
 mod lists;
+mod new_games;
 
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
 pub use games::{
-    Appended, NewGame, Occupant, Progress, RematchRow, StoredGame, append, game, games_by_status,
-    games_with_a_computer_turn, insert_game, offer_rematch, seq, starter,
+    Appended, Occupant, Progress, StoredGame, append, game, games_by_status, games_with_a_computer_turn, seq,
 };
 pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
@@ -23,6 +23,7 @@ pub use identity::{
     insert_session, lock_refresh, mark_used, player, rename_player,
 };
 pub use lists::{GameFilter, Stored, all_games, list_games, read_one_snapshot};
+pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgPool, migrate::Migrator};

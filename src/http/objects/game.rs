@@ -1,0 +1,154 @@
+//! A game as it is now.
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use utoipa::ToSchema;
+
+use super::{EndReason, Event, Level, Player, Variant};
+use crate::engine;
+use crate::ids::{GameId, GroupId};
+use crate::options::Asked;
+use crate::service::events::last_event;
+use crate::store::{Occupant, StoredGame};
+
+/// A seat of a game with its side of the board.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Seat {
+    /// Its number, in turn order.
+    pub seat: u8,
+    /// The person who sits here; absent for a computer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub player: Option<Player>,
+    /// The level of the computer that sits here; absent for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computer: Option<Level>,
+    /// Stones in the pits.
+    pub pits: Vec<u8>,
+    /// Stones in the store.
+    pub store: u8,
+    /// Whether the seat has left the board.
+    pub out: bool,
+    /// Whether its player is away and the computer plays.
+    pub left: bool,
+    /// Whether its player has resigned.
+    pub resigned: bool,
+    /// The place, as soon as it is certain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 4)]
+    pub place: Option<u8>,
+}
+
+/// Where a game stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GameStatus {
+    /// Somebody is to move.
+    Running,
+    /// Over, with places.
+    Finished,
+    /// Over without a result.
+    Aborted,
+}
+
+impl GameStatus {
+    /// As stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+/// A game.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Game {
+    /// The game's id.
+    pub id: GameId,
+    /// Which of the two games.
+    pub variant: Variant,
+    /// The local rules in effect.
+    pub options: Asked,
+    /// Whether the result counts for the ratings.
+    pub ranked: bool,
+    /// Running, finished or aborted.
+    pub status: GameStatus,
+    /// Why it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_reason: Option<EndReason>,
+    /// How many events it has. The only cursor there is: moves name it, long polls wait for more than it.
+    pub seq: i32,
+    /// The seat that began.
+    pub starter: u8,
+    /// The seat to move; absent when the game is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<u8>,
+    /// The pits that the seat to move may sow.
+    pub legal: Vec<u8>,
+    /// The seats, in turn order.
+    pub seats: Vec<Seat>,
+    /// When the present turn runs out, where turns are limited.
+    #[serde(with = "time::serde::rfc3339::option", skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<OffsetDateTime>,
+    /// The database's clock, against which the deadline is measured.
+    #[serde(with = "time::serde::rfc3339")]
+    pub server_time: OffsetDateTime,
+    /// The group that plays it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<GroupId>,
+    /// The event that led here; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_event: Option<Event>,
+    /// When it was made.
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    /// When it ended.
+    #[serde(with = "time::serde::rfc3339::option", skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<OffsetDateTime>,
+}
+
+impl From<&StoredGame> for Game {
+    fn from(stored: &StoredGame) -> Self {
+        let position = stored.game.position();
+        let seats = stored.options.rules().seats().zip(&stored.seats).zip(stored.game.places());
+        Self {
+            id: stored.id,
+            variant: position.rules().variant().into(),
+            options: stored.options.answered(),
+            ranked: stored.game.ranked(),
+            status: match stored.game.end() {
+                None => GameStatus::Running,
+                Some(engine::EndReason::Played | engine::EndReason::Resigned) => GameStatus::Finished,
+                Some(engine::EndReason::NoShow | engine::EndReason::Abandoned) => GameStatus::Aborted,
+            },
+            end_reason: stored.game.end().map(EndReason::from),
+            seq: stored.seq,
+            starter: stored.starter.get(),
+            to_move: position.to_move().map(engine::Seat::get),
+            legal: position.legal().collect(),
+            seats: seats
+                .map(|((seat, occupant), place)| Seat {
+                    seat: seat.get(),
+                    player: occupant.person().map(Player::from),
+                    computer: match occupant {
+                        Occupant::Computer(level) => Some((*level).into()),
+                        Occupant::Person(_) => None,
+                    },
+                    pits: position.pits(seat).to_vec(),
+                    store: position.store(seat),
+                    out: position.is_out(seat),
+                    left: stored.game.is_left(seat),
+                    resigned: stored.game.is_resigned(seat),
+                    place,
+                })
+                .collect(),
+            deadline: stored.deadline,
+            server_time: stored.now,
+            group_id: stored.group,
+            last_event: last_event(stored).as_ref().map(Event::from),
+            created_at: stored.created_at,
+            ended_at: stored.ended_at,
+        }
+    }
+}

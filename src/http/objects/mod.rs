@@ -1,0 +1,11 @@
+//! The objects that several operations answer with.
+
+mod event;
+mod game;
+mod player;
+mod position;
+
+pub use event::{EndReason, Event};
+pub use game::{Game, GameStatus};
+pub use player::{Level, Player, Variant};
+pub use position::{CapturedCup, Cup, Position, captured, path};
