@@ -95,6 +95,7 @@ comment on column game.places is 'by seat, once the game has ended by the rules'
 comment on column game.computer_turn is 'true while the computer has to play the seat to move; workers find their turns by it';
 create index game_by_group on game (group_id, id desc) where group_id is not null;
 create index game_running on game (id desc) where status = 'running';
+create index game_aborted on game (id desc) where status = 'aborted';
 create index game_computer_turn on game (id) where computer_turn;
 
 create table seat (

@@ -222,7 +222,7 @@ pub async fn list_games(
 ) -> Result<HttpResponse, Failure> {
     let filter = GameFilter {
         variant: query.variant.map(Into::into),
-        status: query.status.map(GameStatus::as_str),
+        status: query.status.map(Into::into),
         player: query.player,
         before: query.cursor.as_deref().map(parse_cursor).transpose()?,
     };

@@ -137,8 +137,7 @@ pub struct Failure {
     status: StatusCode,
     detail: String,
     errors: Vec<FieldError>,
-    /// Replay: the first bad event.
-    pub at: Option<usize>,
+    at: Option<usize>,
     game: Option<Box<StoredGame>>,
     retry_after: Option<u64>,
 }
@@ -157,25 +156,20 @@ impl Failure {
         }
     }
 
-    /// With the field at fault.
-    pub fn at_field(mut self, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        self.errors.push(FieldError { pointer: pointer.into(), detail: detail.into() });
-        self
-    }
-
     /// A value of the body that cannot be: the detail is the field's.
     pub fn field(code: ProblemCode, pointer: &str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self::new(code, detail.clone()).at_field(pointer, detail)
+        let mut failure = Self::new(code, detail.clone());
+        // Only records have events.
+        failure.at = pointer.strip_prefix("/events/").and_then(|rest| rest.split('/').next()?.parse().ok());
+        failure.errors.push(FieldError { pointer: pointer.to_owned(), detail });
+        failure
     }
 
     /// An event of a record that cannot be. What would be a conflict in a running game is plainly wrong here.
     pub fn in_record(index: usize, error: ActionError) -> Self {
-        let detail = error.to_string();
-        let mut failure = Self::field(code_of(error), &format!("/events/{index}"), detail);
-        failure.status = StatusCode::UNPROCESSABLE_ENTITY;
-        failure.at = Some(index);
-        failure
+        let failure = Self::field(code_of(error), &format!("/events/{index}"), error.to_string());
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, ..failure }
     }
 
     /// With the seconds after which to try again.

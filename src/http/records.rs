@@ -34,11 +34,11 @@ pub enum RecordFormat {
 pub struct RecordEvent {
     /// Whose.
     #[schema(minimum = 0, maximum = 3)]
-    pub seat: u8,
+    pub seat: u32,
     /// The pit sown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 6)]
-    pub pit: Option<u8>,
+    pub pit: Option<u32>,
     /// True: the seat resigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resign: Option<bool>,
@@ -164,13 +164,20 @@ impl Record {
         if self.events.len() > MAX_EVENTS {
             return Err(invalid("/events", format!("a record has at most {MAX_EVENTS} events")));
         }
-        let events = self.events.iter().enumerate().map(|(i, event)| event.checked(i));
-        Ok(engine::Record {
+        let mut record = engine::Record {
             rules: options.rules(),
             starter,
             ranked: self.ranked.unwrap_or(false),
-            events: events.collect::<Result<_, _>>()?,
-        })
+            events: Vec::with_capacity(self.events.len()),
+        };
+        for (index, event) in self.events.iter().enumerate() {
+            match event.checked(index) {
+                Ok(event) => record.events.push(event),
+                // The first bad event counts, and an earlier one may be against the rules.
+                Err(failure) => return Err(record.replay().map_or_else(bad_event, |_| failure)),
+            }
+        }
+        Ok(record)
     }
 
     /// Replays the record; with `trace` it collects the start and the position after every event there.
@@ -178,7 +185,7 @@ impl Record {
         let record = self.checked()?;
         let mut game = None;
         for state in record.states() {
-            let state = state.map_err(|bad| Failure::in_record(bad.index, bad.error))?;
+            let state = state.map_err(bad_event)?;
             if let Some(trace) = trace.as_deref_mut() {
                 trace.push(Position::from(state.position()));
             }
@@ -196,6 +203,10 @@ impl Record {
             over: game.is_over(),
         })
     }
+}
+
+fn bad_event(bad: engine::BadEvent) -> Failure {
+    Failure::in_record(bad.index, bad.error)
 }
 
 /// Compares a claimed result with what the events gave. An abort is no event of a record: it is in the result alone.
@@ -231,9 +242,9 @@ fn stores(game: &Game) -> Vec<u8> {
 
 impl RecordEvent {
     fn of(seat: Seat, action: Action) -> Self {
-        let event = Self { seat: seat.get(), ..Self::default() };
+        let event = Self { seat: seat.get().into(), ..Self::default() };
         match action {
-            Action::Move { pit } => Self { pit: Some(pit), ..event },
+            Action::Move { pit } => Self { pit: Some(pit.into()), ..event },
             Action::Resign => Self { resign: Some(true), ..event },
             Action::Leave => Self { leave: Some(true), ..event },
             Action::Return => Self { back: Some(true), ..event },
@@ -242,19 +253,20 @@ impl RecordEvent {
     }
 
     fn checked(&self, index: usize) -> Result<(Seat, Action), Failure> {
-        let bad = |detail: &str| {
-            let mut failure = Failure::field(ProblemCode::InvalidValue, &format!("/events/{index}"), detail);
-            failure.at = Some(index);
-            failure
-        };
-        let seat = Seat::new(self.seat).ok_or_else(|| bad("there is no such seat"))?;
+        let bad = |code, detail: &str| Failure::field(code, &format!("/events/{index}"), detail);
+        let seat = u8::try_from(self.seat)
+            .ok()
+            .and_then(Seat::new)
+            .ok_or_else(|| bad(ProblemCode::NoSuchSeat, "there is no such seat"))?;
         let flag = |given: Option<bool>| given == Some(true);
         match (self.pit, flag(self.resign), flag(self.leave), flag(self.back)) {
-            (Some(pit), false, false, false) => Ok((seat, Action::Move { pit })),
+            (Some(pit), false, false, false) => {
+                Ok((seat, Action::Move { pit: u8::try_from(pit).unwrap_or(u8::MAX) }))
+            }
             (None, true, false, false) => Ok((seat, Action::Resign)),
             (None, false, true, false) => Ok((seat, Action::Leave)),
             (None, false, false, true) => Ok((seat, Action::Return)),
-            _ => Err(bad("an event is one of pit, resign, leave and return")),
+            _ => Err(bad(ProblemCode::InvalidValue, "an event is one of pit, resign, leave and return")),
         }
     }
 }

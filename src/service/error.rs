@@ -1,7 +1,7 @@
 //! Why a use case did not happen. Nothing has changed when one of these comes back.
 
 use crate::account::TokenError;
-use crate::engine::{EndReason, SowError};
+use crate::engine::SowError;
 use crate::options::OptionsError;
 use crate::store::StoredGame;
 
@@ -107,14 +107,5 @@ pub enum Conflict {
 impl Conflict {
     pub(super) fn with(self, game: StoredGame) -> Error {
         Error::Conflict { conflict: self, game: Box::new(game) }
-    }
-}
-
-/// The status under which a game with this end is listed.
-pub fn status(end: Option<EndReason>) -> &'static str {
-    match end {
-        None => "running",
-        Some(EndReason::Played | EndReason::Resigned) => "finished",
-        Some(EndReason::NoShow | EndReason::Abandoned) => "aborted",
     }
 }

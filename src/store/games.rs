@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::events::{EventRow, NewEvent, event_row};
 use super::identity::{PlayerKind, PlayerRow};
+use super::lists::Status;
 use super::{Result, corrupt};
 use crate::cpu::Level;
 use crate::engine::{EndReason, Game, Seat, Snapshot, Variant};
@@ -262,10 +263,7 @@ pub async fn append(
 ) -> Result<Option<Appended>> {
     let snapshot = progress.game.snapshot();
     let added = i32::try_from(progress.events.len()).map_err(|e| corrupt("game.seq", e))?;
-    let status = snapshot.end.map_or("running", |end| match end {
-        EndReason::Played | EndReason::Resigned => "finished",
-        EndReason::NoShow | EndReason::Abandoned => "aborted",
-    });
+    let status = Status::of(snapshot.end).as_str();
     let places: Option<Vec<i16>> =
         progress.game.places().into_iter().map(|p| p.map(i16::from)).collect::<Option<_>>();
     let kinds: Vec<String> = progress.events.iter().map(|e| e.kind.as_str().to_owned()).collect();
@@ -304,7 +302,7 @@ pub async fn append(
         &wide(&snapshot.resigned),
         status,
         snapshot.end.map(EndReason::as_str),
-        places.as_deref().filter(|_| status == "finished"),
+        places.as_deref().filter(|_| snapshot.end.is_some()),
         progress.computer_turn,
         turn_seconds.map(f64::from),
         &kinds,

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use super::games::{StoredGame, games};
 use super::{Result, corrupt};
-use crate::engine::Variant;
+use crate::engine::{EndReason, Variant};
 use crate::ids::{GameId, PlayerId};
 
 /// Which games a list shows.
@@ -12,12 +12,68 @@ use crate::ids::{GameId, PlayerId};
 pub struct GameFilter {
     /// Of this variant.
     pub variant: Option<Variant>,
-    /// `running`, `finished` or `aborted`.
-    pub status: Option<&'static str>,
+    /// That stand so.
+    pub status: Option<Status>,
     /// In which this player has a seat.
     pub player: Option<PlayerId>,
     /// Older than this game.
     pub before: Option<GameId>,
+}
+
+/// Where a game stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Somebody is to move.
+    Running,
+    /// Over, with places.
+    Finished,
+    /// Over without a result.
+    Aborted,
+}
+
+impl Status {
+    /// As stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Aborted => "aborted",
+        }
+    }
+
+    /// Of a game that has ended so.
+    pub fn of(end: Option<EndReason>) -> Self {
+        match end {
+            None => Self::Running,
+            Some(EndReason::Played | EndReason::Resigned) => Self::Finished,
+            Some(EndReason::NoShow | EndReason::Abandoned) => Self::Aborted,
+        }
+    }
+}
+
+/// One list query: the same conditions over the rows of `$from` where `$also`, each with the index that fits it. A plan
+/// kept for all of them together would read every game to find the few of one player.
+macro_rules! list {
+    ($from:literal, $also:literal, $db:expr, $filter:expr, $viewer:expr, $limit:expr) => {
+        sqlx::query_scalar!(
+            "select g.id from " + $from + " left join play_group pg on pg.id = g.group_id where " + $also +
+            " and ($1::text is null or g.variant = $1)
+              and ($2::text is null or g.status = $2)
+              and ($3::uuid is null or g.id < $3)
+              and (pg.private is not true
+                   or exists (select from group_member m where m.group_id = g.group_id and m.player_id = $4)
+                   or exists (select from seat v where v.game_id = g.id and v.player_id = $4))
+            order by g.id desc limit $6",
+            $filter.variant.map(Variant::as_str),
+            $filter.status.map(Status::as_str),
+            $filter.before.map(GameId::uuid),
+            $viewer.map(PlayerId::uuid),
+            $filter.player.map(PlayerId::uuid),
+            $limit
+        )
+        .fetch_all($db)
+        .await?
+    };
 }
 
 /// Up to `limit` games that `viewer` may see, newest first.
@@ -27,26 +83,23 @@ pub async fn list_games(
     viewer: Option<PlayerId>,
     limit: i64,
 ) -> Result<Vec<StoredGame>> {
-    let viewer_id = viewer.map(PlayerId::uuid);
-    let ids = sqlx::query_scalar!(
-        "select g.id from game g left join play_group pg on pg.id = g.group_id
-         where ($1::text is null or g.variant = $1)
-           and ($2::text is null or g.status = $2)
-           and ($3::uuid is null or g.id in (select s.game_id from seat s where s.player_id = $3))
-           and ($4::uuid is null or g.id < $4)
-           and (pg.private is not true
-                or exists (select from group_member m where m.group_id = g.group_id and m.player_id = $5)
-                or exists (select from seat v where v.game_id = g.id and v.player_id = $5))
-         order by g.id desc limit $6",
-        filter.variant.map(Variant::as_str),
-        filter.status,
-        filter.player.map(PlayerId::uuid),
-        filter.before.map(GameId::uuid),
-        viewer_id,
-        limit
-    )
-    .fetch_all(&mut *db)
-    .await?;
+    let ids = match (filter.player, filter.status) {
+        (Some(_), _) => list!(
+            "seat s join game g on g.id = s.game_id",
+            "s.player_id = $5",
+            &mut *db,
+            filter,
+            viewer,
+            limit
+        ),
+        (None, Some(Status::Running)) => {
+            list!("game g", "g.status = 'running' and $5::uuid is null", &mut *db, filter, viewer, limit)
+        }
+        (None, Some(Status::Aborted)) => {
+            list!("game g", "g.status = 'aborted' and $5::uuid is null", &mut *db, filter, viewer, limit)
+        }
+        (None, _) => list!("game g", "$5::uuid is null", &mut *db, filter, viewer, limit),
+    };
     games(db, &ids, viewer).await
 }
 

@@ -22,7 +22,7 @@ pub use identity::{
     Family, PlayerKind, PlayerRow, RefreshRow, end_session, family, insert_player, insert_refresh,
     insert_session, lock_refresh, mark_used, player, rename_player,
 };
-pub use lists::{GameFilter, Stored, all_games, list_games, read_one_snapshot};
+pub use lists::{GameFilter, Status, Stored, all_games, list_games, read_one_snapshot};
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};

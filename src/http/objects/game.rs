@@ -9,7 +9,7 @@ use crate::engine;
 use crate::ids::{GameId, GroupId};
 use crate::options::Asked;
 use crate::service::events::last_event;
-use crate::store::{Occupant, StoredGame};
+use crate::store::{Occupant, Status, StoredGame};
 
 /// A seat of a game with its side of the board.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -50,13 +50,22 @@ pub enum GameStatus {
     Aborted,
 }
 
-impl GameStatus {
-    /// As stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Aborted => "aborted",
+impl From<GameStatus> for Status {
+    fn from(status: GameStatus) -> Self {
+        match status {
+            GameStatus::Running => Self::Running,
+            GameStatus::Finished => Self::Finished,
+            GameStatus::Aborted => Self::Aborted,
+        }
+    }
+}
+
+impl From<Status> for GameStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Running => Self::Running,
+            Status::Finished => Self::Finished,
+            Status::Aborted => Self::Aborted,
         }
     }
 }
@@ -117,11 +126,7 @@ impl From<&StoredGame> for Game {
             variant: position.rules().variant().into(),
             options: stored.options.answered(),
             ranked: stored.game.ranked(),
-            status: match stored.game.end() {
-                None => GameStatus::Running,
-                Some(engine::EndReason::Played | engine::EndReason::Resigned) => GameStatus::Finished,
-                Some(engine::EndReason::NoShow | engine::EndReason::Abandoned) => GameStatus::Aborted,
-            },
+            status: Status::of(stored.game.end()).into(),
             end_reason: stored.game.end().map(EndReason::from),
             seq: stored.seq,
             starter: stored.starter.get(),
