@@ -42,10 +42,17 @@ fn main() {
     for round in 1..=ROUNDS {
         moves.push(runtime.block_on(moves_a_second(server.address())));
         transactions.push(pgbench(&cluster, &script));
-        println!("round {round}: {:.0} moves/s, pgbench {:.0} transactions/s", moves[round - 1], transactions[round - 1]);
+        println!(
+            "round {round}: {:.0} moves/s, pgbench {:.0} transactions/s",
+            moves[round - 1],
+            transactions[round - 1]
+        );
     }
     let (moves, transactions) = (median(moves), median(transactions));
-    println!("median: {moves:.0} moves/s, pgbench {transactions:.0} transactions/s, ratio {:.2}", moves / transactions);
+    println!(
+        "median: {moves:.0} moves/s, pgbench {transactions:.0} transactions/s, ratio {:.2}",
+        moves / transactions
+    );
     runtime.block_on(server.stop());
     drop(cluster);
     std::fs::remove_dir_all(&home).expect("its own folder");
@@ -149,7 +156,10 @@ fn prepare_pgbench(cluster: &Cluster, home: &Path) -> std::path::PathBuf {
     let tables = "create table g (id int primary key, seq int not null, board smallint[] not null);
         create table e (g int, seq int, pit smallint, at timestamptz default now(), primary key (g, seq));
         insert into g select n, 0, array_fill(4::smallint, array[14]) from generate_series(1, 1000) n;";
-    let psql = Command::new(cluster.bin_dir().join("psql")).arg(cluster.admin_url()).args(["-q", "-c", tables]).status();
+    let psql = Command::new(cluster.bin_dir().join("psql"))
+        .arg(cluster.admin_url())
+        .args(["-q", "-c", tables])
+        .status();
     assert!(psql.expect("psql runs").success());
     let script = home.join("move.sql");
     let sql = "\\set id random(1, 1000)

@@ -103,13 +103,13 @@ create table seat (
     seat smallint not null constraint seat_number check (seat between 0 and 3),
     player_id uuid constraint seat_player references player,
     level text,
-    member_id uuid,
+    member_position bigint,
     wants_rematch boolean not null default false,
     primary key (game_id, seat),
     constraint seat_person_or_computer check ((player_id is null) <> (level is null))
 );
 create unique index seat_by_player on seat (player_id, game_id) where player_id is not null;
-comment on column seat.member_id is 'the group member who sat here, by which the next game finds its starter';
+comment on column seat.member_position is 'group_member.position of who sat here, by which the next game finds its starter';
 
 -- The log, which is the record: replaying it with the game's options gives everything above. No foreign key:
 -- events are only ever inserted by the statement that has just updated their game, and the check would lock that

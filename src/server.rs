@@ -1,6 +1,7 @@
 //! Puts the parts together: database, use cases, workers, HTTP. The binary runs one of these, a test as many as it likes.
 
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ use crate::{http, store, worker};
 
 /// In which the headers of a request have to arrive.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+/// HTTP threads: each has database connections of its own, which the database has to have room for.
+const MOST_THREADS: usize = 8;
 /// How long an idle connection is kept.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// How long a stop waits for requests that are being answered.
@@ -73,7 +76,8 @@ pub struct Server {
 /// # Errors
 /// When the database cannot be reached or migrated, or the listener cannot be used.
 pub async fn start(settings: Settings) -> Result<Server, StartError> {
-    let pool = store::connect(settings.database).await?;
+    let database = settings.database;
+    let pool = store::connect(database.clone()).await?;
     store::migrate(&pool).await?;
     let stopping = CancellationToken::new();
     let metrics = Arc::new(Metrics::new());
@@ -82,11 +86,13 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let loops = worker::start(&service);
     let address = settings.listener.local_addr()?;
 
-    let (service_data, metrics) = (Data::from(service.clone()), Data::from(metrics));
+    let (shared, metrics) = (service.clone(), Data::from(metrics));
     let (embedded, origins) = (Data::new(settings.embedded), settings.cors_origins);
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let server = HttpServer::new(move || {
+        // Called once on each HTTP thread.
         App::new()
-            .app_data(service_data.clone())
+            .app_data(Data::new(shared.on(store::pool(database.clone()))))
             .app_data(metrics.clone())
             .app_data(limits.clone())
             .app_data(embedded.clone())
@@ -98,6 +104,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
             .into_app()
             .configure(http::surroundings)
     })
+    .workers(threads)
     .disable_signals()
     .client_request_timeout(HEADERS_WITHIN)
     .keep_alive(KEEP_ALIVE)
@@ -126,7 +133,7 @@ impl Server {
             tracing::error!(error.message = %error, "the HTTP server failed");
         }
         while self.loops.join_next().await.is_some() {}
-        self.service.pool.close().await;
+        self.service.close().await;
     }
 }
 

@@ -1,3 +1,5 @@
+//! The user that the programs of PostgreSQL run as: root may not, so its children run as somebody else.
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;

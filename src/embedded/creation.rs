@@ -1,3 +1,5 @@
+//! Making the cluster: aside first and then renamed, so that an interrupted start leaves nothing half made.
+
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};

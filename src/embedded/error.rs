@@ -1,3 +1,5 @@
+//! Why the private database does not run, said so that the person who started the server can act.
+
 use std::io;
 use std::path::{Path, PathBuf};
 

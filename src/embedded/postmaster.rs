@@ -1,3 +1,5 @@
+//! The child process: started, waited for, stopped, and its remains cleared away.
+
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixStream;

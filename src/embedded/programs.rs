@@ -1,3 +1,5 @@
+//! Where the programs of PostgreSQL are, and of which version.
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt;

@@ -1,3 +1,5 @@
+//! The private database started, killed, refused and started again.
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

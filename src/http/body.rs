@@ -15,6 +15,7 @@ use serde_json::error::Category;
 use tokio::time::timeout;
 
 use super::problem::{Failure, ProblemCode};
+use super::strict::Strict;
 use crate::service::IdempotencyKey;
 
 /// The largest body that is accepted.
@@ -88,7 +89,7 @@ async fn read(request: &HttpRequest, mut payload: Payload) -> Result<Bytes, Fail
 /// Reads JSON; what does not fit is told with its place.
 pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let value: T = serde_path_to_error::deserialize(Strict(&mut reader)).map_err(|error| {
         let pointer = pointer(error.path());
         let inner = error.into_inner();
         let detail = inner.to_string();

@@ -19,8 +19,9 @@ use super::problem::{Problem, ProblemCode};
             (`POST /v1/games/{id}/moves`), wait for the others (`GET /v1/games/{id}?after_seq=…&wait=25`). Every game \
             has one cursor, `seq`: moves name the `seq` that the player looked at, and repeating a request is always \
             safe. Every error is a problem document (RFC 9457) with a stable `code`. Optional fields that do not apply \
-            are absent, never null; fields that an operation does not know are refused.",
-        contact(name = "Mancala Server contributors", url = "https://example.com/mancala-server"),
+            are absent, never null; in a request null counts as absent, and fields that an operation does not know are \
+            refused.",
+        contact(name = "Mancala Server contributors"),
         license(name = "MIT", identifier = "MIT")
     ),
     servers((url = "/", description = "The server that serves this document.")),
@@ -137,8 +138,8 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
             C::GroupPlaying,
             C::GroupChanged,
         ],
-        "create_group" => &[C::IdempotencyKeyReused],
-        "join_group" => &[C::CodeNotFound, C::GroupFull, C::GroupPlaying, C::RateLimited],
+        "create_group" => &[C::IdempotencyKeyReused, C::PlayerNotFound],
+        "join_group" => &[C::CodeNotFound, C::PlayerNotFound, C::GroupFull, C::GroupPlaying, C::RateLimited],
         "get_group" => &[C::GroupNotFound],
         "update_group" => &[C::GroupNotFound, C::NotMember, C::NotHost],
         "leave_group" => &[C::GroupNotFound, C::NotMember],
@@ -257,7 +258,8 @@ mod tests {
     fn every_code_is_documented_somewhere() {
         let text = document()["paths"].to_string();
         // These belong to no operation: they are about paths, methods and media types as such.
-        let of_no_operation = [ProblemCode::RouteNotFound, ProblemCode::MethodNotAllowed];
+        let of_no_operation =
+            [ProblemCode::RouteNotFound, ProblemCode::MethodNotAllowed, ProblemCode::NotAcceptable];
         for code in ProblemCode::ALL.iter().filter(|code| !of_no_operation.contains(code)) {
             assert!(text.contains(&format!("`{}`", code.as_str())), "{} is never documented", code.as_str());
         }

@@ -34,9 +34,7 @@ pub async fn frame(
     }
     let metrics = request.app_data::<Data<Metrics>>().cloned();
     let mut response = next.call(request).instrument(span.clone()).await?.map_into_boxed_body();
-    if response.status() == StatusCode::INTERNAL_SERVER_ERROR {
-        response = with_id(response, &id);
-    }
+    response = in_one_shape(response, &id);
     let route = response.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
     if let Some(metrics) = metrics {
         metrics.answered(known(&method), &route, response.status().as_u16(), start.elapsed());
@@ -58,14 +56,29 @@ pub async fn frame(
     Ok(response)
 }
 
-/// A failure of ours says nothing of the inside, but under which id the log does.
-fn with_id(response: ServiceResponse<BoxBody>, id: &str) -> ServiceResponse<BoxBody> {
-    let failure = Failure::new(ProblemCode::Internal, "the request could not be carried out");
-    let (request, _) = response.into_parts();
-    let problem = failure.problem(Some(id.to_owned()));
+/// Errors that did not come from a handler (a page that is not there, an encoding that nobody knows) get the shape of
+/// all others. A failure of ours says nothing of the inside, but under which id the log does.
+fn in_one_shape(response: ServiceResponse<BoxBody>, id: &str) -> ServiceResponse<BoxBody> {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_problem = kind.is_some_and(|kind| kind == "application/problem+json");
+    if !(status.is_client_error() || status.is_server_error())
+        || (is_problem && status != StatusCode::INTERNAL_SERVER_ERROR)
+    {
+        return response;
+    }
+    let code = match status {
+        StatusCode::NOT_FOUND => ProblemCode::RouteNotFound,
+        StatusCode::METHOD_NOT_ALLOWED => ProblemCode::MethodNotAllowed,
+        StatusCode::NOT_ACCEPTABLE => ProblemCode::NotAcceptable,
+        status if status.is_client_error() => ProblemCode::InvalidRequest,
+        _ => ProblemCode::Internal,
+    };
+    let failure = Failure::new(code, code.title());
+    let problem = failure.problem((code == ProblemCode::Internal).then(|| id.to_owned()));
     let body = serde_json::to_string(&problem).expect("a problem always serialises");
-    let response =
-        HttpResponse::build(failure.code.status()).content_type("application/problem+json").body(body);
+    let (request, _) = response.into_parts();
+    let response = HttpResponse::build(code.status()).content_type("application/problem+json").body(body);
     ServiceResponse::new(request, response)
 }
 

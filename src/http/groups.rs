@@ -83,6 +83,9 @@ pub struct GroupMember {
 
 /// A group.
 #[derive(Serialize, ToSchema)]
+#[schema(example = json!({"id": "01936f0d-1c2d-7b54-8f0e-2b6c9d3e4f50", "code": "KTRWMHNP", "variant": "kalah",
+    "options": {"stones": 4}, "private": false, "members": [{"id": "01936f0d-1c2e-7a11-a6b1-0f1e2d3c4b5a",
+        "player": {"id": "01936f0c-5b1a-7d02-9c77-6a0e4b9d8c21", "name": "Ana", "kind": "guest"}, "host": true}]}))]
 pub struct Group {
     /// The group's id.
     pub id: GroupId,

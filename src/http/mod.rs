@@ -15,6 +15,7 @@ mod play;
 mod preview;
 mod problem;
 mod records;
+mod strict;
 mod variants;
 
 pub use frame::frame;
@@ -109,7 +110,8 @@ async fn unknown(request: HttpRequest) -> Result<HttpResponse, Failure> {
     if allowed.is_empty() {
         return Err(Failure::new(ProblemCode::RouteNotFound, "there is nothing at this path; see /docs/"));
     }
-    let allow = format!("{}, HEAD, OPTIONS", allowed.join(", "));
+    let head = if allowed.contains(&"GET") { ", HEAD" } else { "" };
+    let allow = format!("{}{head}, OPTIONS", allowed.join(", "));
     if request.method() == Method::OPTIONS {
         return Ok(HttpResponse::NoContent().insert_header((ALLOW, allow)).finish());
     }

@@ -55,6 +55,7 @@ codes! {
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
+    NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
     RequestTimeout = "request_timeout", REQUEST_TIMEOUT, "The request did not arrive in time.";
     Stale = "stale", CONFLICT, "A move has been made since the state that you looked at.";
     NotYourTurn = "not_your_turn", CONFLICT, "It is not your turn.";

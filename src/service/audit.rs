@@ -1,10 +1,11 @@
 //! The audit: replays the log of every stored game and compares what comes out with what is stored.
 
 use super::events::abort_reason;
+use super::write::computer_to_play;
 use super::{Result, Service};
 use crate::engine::{Game, Snapshot};
 use crate::ids::GameId;
-use crate::store::{self, EventKind, EventRow, StoredGame};
+use crate::store::{self, EventKind, EventRow, Status, Stored, StoredGame};
 
 /// How many games are read at a time.
 const BATCH: i64 = 200;
@@ -47,15 +48,14 @@ impl Service {
             for stored in batch {
                 let log = store::events_after(&mut tx, stored.id, 0).await;
                 report.games += 1;
-                let found = match (stored.game, log) {
+                let found = match (&stored.game, log) {
                     (Ok(game), Ok(log)) => {
                         report.events += log.len() as u64;
-                        compare(&game, stored.places.as_deref(), &log)
+                        compare(&stored, game, &log)
                     }
-                    (Err(e @ sqlx::Error::Decode(_)), _) | (_, Err(e @ sqlx::Error::Decode(_))) => {
-                        vec![e.to_string()]
-                    }
-                    (Err(e), _) | (_, Err(e)) => return Err(e.into()),
+                    (Err(e), _) => vec![e.to_string()],
+                    (_, Err(e @ sqlx::Error::Decode(_))) => vec![e.to_string()],
+                    (_, Err(e)) => return Err(e.into()),
                 };
                 let game = stored.id;
                 report.differences.extend(found.into_iter().map(|what| Difference { game, what }));
@@ -64,8 +64,8 @@ impl Service {
     }
 }
 
-/// What of `stored` its log does not give.
-fn compare(stored: &StoredGame, places: Option<&[i16]>, log: &[EventRow]) -> Vec<String> {
+/// What of a stored game its log does not give.
+fn compare(row: &Stored, stored: &StoredGame, log: &[EventRow]) -> Vec<String> {
     if let Some((row, expected)) = log.iter().zip(1..).find(|(row, expected)| row.seq != *expected) {
         return vec![format!("the log has event {} where event {expected} belongs", row.seq)];
     }
@@ -91,7 +91,10 @@ fn compare(stored: &StoredGame, places: Option<&[i16]>, log: &[EventRow]) -> Vec
     check("end", format!("{:?}", now.end), format!("{end:?}"));
     let by_rule: Option<Vec<i16>> = replayed.places().into_iter().map(|p| p.map(i16::from)).collect();
     let by_rule = by_rule.filter(|_| end.is_some());
-    check("places", format!("{places:?}"), format!("{:?}", by_rule.as_deref()));
+    check("places", format!("{:?}", row.places), format!("{by_rule:?}"));
+    check("status", row.status.clone(), Status::of(end).as_str().to_owned());
+    let computer_turn = computer_to_play(&replayed, &stored.seats, &stored.options).is_some();
+    check("computer_turn", row.computer_turn.to_string(), computer_turn.to_string());
     check("ended_at", stored.ended_at.is_some().to_string(), end.is_some().to_string());
     found
 }

@@ -3,14 +3,14 @@
 use crate::account::TokenError;
 use crate::engine::SowError;
 use crate::options::OptionsError;
-use crate::store::StoredGame;
+use crate::store::{self, StoredGame};
 
 /// Why a use case did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database failed: our fault, whatever it was.
     #[error("database: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] sqlx::Error),
     /// A local rule that cannot be.
     #[error(transparent)]
     Options(#[from] OptionsError),
@@ -82,6 +82,16 @@ pub enum Error {
     /// So many others act on this game that no write held.
     #[error("too many changes of this game at once; try again")]
     Busy,
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        match store::broken_constraint(&error) {
+            // A good token can outlive its player.
+            Some("idempotency_player" | "group_member_player" | "seat_player") => Self::PlayerNotFound,
+            _ => Self::Database(error),
+        }
+    }
 }
 
 /// In which way a game does not stand as the caller thought.

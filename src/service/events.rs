@@ -112,9 +112,9 @@ pub(super) enum Since {
     Nothing,
     /// Exactly this move was made by this player.
     Repeated(EventRow),
-    /// The computer or the clock moved for this seat.
+    /// The computer or the clock made exactly this move for this seat.
     PlayedForYou,
-    /// This seat moved, but otherwise.
+    /// This seat moved, but otherwise, whoever played.
     OwnMove,
     /// Another seat moved.
     Moved,
@@ -125,11 +125,11 @@ pub(super) fn since(later: &[EventRow], seat: Seat, pit: u8) -> Since {
     let Some(first) = later.iter().find(|row| row.kind == EventKind::Move) else { return Since::Nothing };
     if first.seat != Some(seat) {
         Since::Moved
+    } else if first.pit != Some(pit) {
+        Since::OwnMove
     } else if first.by != Some(By::Player) {
         Since::PlayedForYou
-    } else if first.pit == Some(pit) {
-        Since::Repeated(*first)
     } else {
-        Since::OwnMove
+        Since::Repeated(*first)
     }
 }

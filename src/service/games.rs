@@ -12,7 +12,7 @@ use super::write::computer_to_play;
 use super::{Error, IdempotencyKey, Result, Service, claim};
 use crate::cpu::Level;
 use crate::engine::{Game, Record, Seat, Variant};
-use crate::ids::{GameId, GroupId, MemberId, PlayerId};
+use crate::ids::{GameId, GroupId, PlayerId};
 use crate::options::{Asked, Options};
 use crate::store::{self, EventRow, GameFilter, NewGame, Occupant, StoredGame};
 
@@ -43,7 +43,7 @@ pub(super) struct Setup<'a> {
     pub options: &'a Options,
     pub seed: u64,
     pub starter: usize,
-    pub seats: &'a [(Occupant, Option<MemberId>)],
+    pub seats: &'a [(Occupant, Option<i64>)],
 }
 
 impl Service {
@@ -107,7 +107,8 @@ impl Service {
             while store::seq(&mut *self.pool.acquire().await?, id).await? == Some(game.seq) {
                 let now = Instant::now();
                 if now >= end || self.stopping.is_cancelled() {
-                    return Ok(game);
+                    // Read once more: who may see it, who is called what and what time it is may have changed.
+                    return self.game(viewer, id).await;
                 }
                 tokio::select! {
                     () = sleep_until(end.min(now + POLL_EVERY)) => {}

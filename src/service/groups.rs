@@ -80,6 +80,10 @@ impl Service {
     /// `CodeNotFound`, `GroupFull`, or `GroupPlaying`.
     pub async fn join_group(&self, player: PlayerId, code: &str) -> Result<GroupRow> {
         let code = code.trim().to_ascii_uppercase();
+        // What cannot be a code is not looked for: PostgreSQL refuses a text with a NUL.
+        if code.bytes().any(|byte| !byte.is_ascii_alphabetic()) {
+            return Err(Error::CodeNotFound);
+        }
         let mut tx = self.pool.begin().await?;
         let id = store::group_of_code(&mut tx, &code).await?.ok_or(Error::CodeNotFound)?;
         store::lock_group(&mut tx, id).await?;
@@ -185,11 +189,11 @@ impl Service {
     ) -> Result<StoredGame> {
         let game = GameId::new();
         let mut tx = self.pool.begin().await?;
-        let group = hosted_group(&mut tx, player, id).await?;
         let operation = format!("create_group_game {id}");
         if let Some(earlier) = claim(&mut tx, player, &operation, key, game.uuid()).await? {
             return visible(&mut tx, earlier.into(), Some(player)).await;
         }
+        let group = hosted_group(&mut tx, player, id).await?;
         if group.playing {
             return Err(Error::GroupPlaying);
         }
@@ -197,7 +201,7 @@ impl Service {
             u8::try_from(group.members.len()).ok().filter(|n| *n >= 2).ok_or(Error::TooFewMembers)?;
         let options = Options::effective(group.variant, players, &group.options)?;
         let seed = random_seed();
-        let seats: Vec<_> = group.members.iter().map(|m| (m.holder.clone(), Some(m.id))).collect();
+        let seats: Vec<_> = group.members.iter().map(|m| (m.holder.clone(), Some(m.position))).collect();
         let members: Vec<_> = seats.iter().map(|(_, member)| *member).collect();
         let starter = match group.game {
             Some(last) => {

@@ -32,15 +32,16 @@ use crate::ids::PlayerId;
 use crate::store;
 use crate::telemetry::Metrics;
 
-/// What the use cases need, shared by all requests of a process.
+/// What the use cases need. Clones share everything but the database connections: see [`Service::on`].
+#[derive(Clone)]
 pub struct Service {
-    /// The database.
-    pub(crate) pool: PgPool,
-    keys: SigningKeys,
+    pool: PgPool,
+    pools: Arc<std::sync::Mutex<Vec<PgPool>>>,
+    keys: Arc<SigningKeys>,
     metrics: Arc<Metrics>,
-    counted: Mutex<Option<(Instant, Counts)>>,
+    counted: Arc<Mutex<Option<(Instant, Counts)>>>,
     /// Rung when a computer may have got the turn, so that its worker need not wait for its next look.
-    pub(crate) computer_turns: Notify,
+    pub(crate) computer_turns: Arc<Notify>,
     /// Cancelled when the process is about to stop: whoever waits answers now.
     pub(crate) stopping: CancellationToken,
 }
@@ -67,8 +68,30 @@ impl IdempotencyKey {
 impl Service {
     /// Use cases on a migrated database.
     pub fn new(pool: PgPool, keys: SigningKeys, metrics: Arc<Metrics>, stopping: CancellationToken) -> Self {
-        let counted = Mutex::new(None);
-        Self { pool, keys, metrics, counted, computer_turns: Notify::new(), stopping }
+        Self {
+            pools: Arc::new(std::sync::Mutex::new(vec![pool.clone()])),
+            pool,
+            keys: Arc::new(keys),
+            metrics,
+            counted: Arc::default(),
+            computer_turns: Arc::default(),
+            stopping,
+        }
+    }
+
+    /// The same use cases over connections of their own. Each HTTP thread has its own: a connection's socket belongs
+    /// to the event loop that opened it, and every answer would have to wake that thread first.
+    pub fn on(&self, pool: PgPool) -> Self {
+        self.pools.lock().expect("nobody panics while holding it").push(pool.clone());
+        Self { pool, ..self.clone() }
+    }
+
+    /// Closes all connections, once they are done.
+    pub async fn close(&self) {
+        let pools = self.pools.lock().expect("nobody panics while holding it").clone();
+        for pool in pools {
+            pool.close().await;
+        }
     }
 
     /// Whether the database answers with the schema that this program needs.
@@ -81,7 +104,8 @@ impl Service {
 
     /// Connections open and idle.
     pub fn connections(&self) -> (u32, usize) {
-        (self.pool.size(), self.pool.num_idle())
+        let pools = self.pools.lock().expect("nobody panics while holding it");
+        pools.iter().fold((0, 0), |(open, idle), pool| (open + pool.size(), idle + pool.num_idle()))
     }
 
     /// Games by status, for the metrics: counting is work, so it is done every 15 seconds at most.

@@ -40,11 +40,17 @@ impl Service {
             let seat = seat_of(&stored, player)?;
             let later =
                 if stored.seq > seq { store::events_after(&mut db, id, seq).await? } else { Vec::new() };
+            if later.last().is_some_and(|row| row.seq > stored.seq) {
+                // Somebody has moved between the two reads: the answer is to show the game with it.
+                continue;
+            }
             let conflict = match since(&later, seat, pit) {
                 Since::Repeated(row) => return repeated(&mut db, stored, row.seq).await,
                 Since::PlayedForYou => Some(Conflict::TurnPlayedForYou),
                 _ if stored.game.is_over() => Some(Conflict::GameOver),
                 Since::OwnMove => Some(Conflict::Stale),
+                // The computer plays the seat from now on.
+                _ if stored.game.is_resigned(seat) => Some(Conflict::NotYourTurn),
                 _ if stored.game.position().to_move() != Some(seat) => Some(Conflict::NotYourTurn),
                 Since::Moved => Some(Conflict::Stale),
                 Since::Nothing if seq > stored.seq => Some(Conflict::Stale),
@@ -71,15 +77,13 @@ impl Service {
     /// # Errors
     /// `GameNotFound`, `NotSeated`, or a `Conflict` when the game ended first or the seat has its place.
     pub async fn resign(&self, player: PlayerId, id: GameId) -> Result<StoredGame> {
-        self.act(player, id, |stored, seat| {
-            if stored.game.is_resigned(seat) {
-                vec![]
-            } else if stored.game.is_left(seat) {
-                vec![Action::Return, Action::Resign]
-            } else {
-                vec![Action::Resign]
-            }
-        })
+        self.act(
+            player,
+            id,
+            |stored, seat| {
+                if stored.game.is_resigned(seat) { vec![] } else { vec![Action::Resign] }
+            },
+        )
         .await
     }
 

@@ -4,7 +4,7 @@ use super::games::{Setup, insert, random_seed};
 use super::moves::{seat_of, visible};
 use super::starter::{LastStarter, next_starter};
 use super::{Error, Result, Service};
-use crate::ids::{GameId, MemberId, PlayerId};
+use crate::ids::{GameId, PlayerId};
 use crate::store::{self, Occupant};
 
 /// Where a rematch stands.
@@ -43,14 +43,14 @@ impl Service {
             tx.commit().await?;
             return Ok(Rematch { agreed, game: offer.next });
         }
-        let seats: Vec<(Occupant, Option<MemberId>)> =
+        let seats: Vec<(Occupant, Option<i64>)> =
             game.seats.iter().cloned().zip(offer.members.iter().copied()).collect();
         if let Some(group) = game.group {
             let now = store::group(&mut tx, group).await?.ok_or(Error::GroupNotFound)?;
             if now.playing {
                 return Err(Error::GroupPlaying);
             }
-            if now.members.iter().map(|m| Some(m.id)).ne(offer.members.iter().copied()) {
+            if now.members.iter().map(|m| Some(m.position)).ne(offer.members.iter().copied()) {
                 return Err(Error::GroupChanged);
             }
         }

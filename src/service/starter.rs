@@ -1,34 +1,33 @@
 //! Which seat begins the next game of the same people (`docs/rules.md`, "Options").
 
-use crate::ids::MemberId;
-
 /// Who began the last game.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastStarter {
     /// The seat.
     pub seat: usize,
-    /// The member who sat there.
-    pub member: Option<MemberId>,
+    /// The place in the group's order of joining of the member who sat there; none without a group.
+    pub member: Option<i64>,
 }
 
-/// The seat that begins among `members` in their present order: the one after the last starter, or the last starter
-/// again without rotation. When that member has gone, everybody behind has moved up, so its old place is the next one.
-pub(super) fn next_starter(rotate: bool, last: LastStarter, members: &[Option<MemberId>]) -> usize {
-    let place = members.iter().position(|m| m.is_some() && *m == last.member);
-    match (place, last.member) {
-        (Some(place), _) => (place + usize::from(rotate)) % members.len(),
-        (None, Some(_)) => last.seat % members.len(),
-        (None, None) => (last.seat + usize::from(rotate)) % members.len(),
+/// The seat that begins among `members`, given by their places in the order of joining: the one after the last starter,
+/// or the last starter again without rotation. When that member has gone it is the next one in line, who sits where
+/// the gone one would.
+pub(super) fn next_starter(rotate: bool, last: LastStarter, members: &[Option<i64>]) -> usize {
+    let Some(starter) = last.member else {
+        return (last.seat + usize::from(rotate)) % members.len();
+    };
+    match members.iter().position(|member| *member == Some(starter)) {
+        Some(place) => (place + usize::from(rotate)) % members.len(),
+        None => members.iter().position(|member| *member > Some(starter)).unwrap_or(0),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{LastStarter, next_starter};
-    use crate::ids::MemberId;
 
-    fn members(n: usize) -> Vec<Option<MemberId>> {
-        (0..n).map(|_| Some(MemberId::new())).collect()
+    fn members(n: i64) -> Vec<Option<i64>> {
+        (0..n).map(|joined| Some(10 * joined)).collect()
     }
 
     #[test]
@@ -57,6 +56,13 @@ mod tests {
         assert_eq!(next_starter(true, last, &[m[0], m[2]]), 1);
         let last = LastStarter { seat: 2, member: m[2] };
         assert_eq!(next_starter(true, last, &m[..2]), 0);
+    }
+
+    #[test]
+    fn it_is_still_the_next_in_line_when_somebody_before_has_gone_too() {
+        let m = members(4);
+        let last = LastStarter { seat: 2, member: m[2] };
+        assert_eq!(next_starter(true, last, &[m[1], m[3]]), 1);
     }
 
     #[test]

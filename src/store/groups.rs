@@ -37,6 +37,8 @@ pub struct GroupRow {
 pub struct MemberRow {
     /// Which place in the group.
     pub id: MemberId,
+    /// Its rank in the order of joining.
+    pub position: i64,
     /// The person or computer that holds it.
     pub holder: Occupant,
     /// Whether it decides for the group.
@@ -99,7 +101,7 @@ pub async fn group(db: &mut PgConnection, id: GroupId) -> Result<Option<GroupRow
     .await?;
     let Some(row) = row else { return Ok(None) };
     let members = sqlx::query!(
-        r#"select m.id, m.player_id, m.level, m.host, p.name as "name?", p.kind as "kind?"
+        r#"select m.id, m.position, m.player_id, m.level, m.host, p.name as "name?", p.kind as "kind?"
            from group_member m left join player p on p.id = m.player_id where m.group_id = $1 order by m.position"#,
         id.uuid()
     )
@@ -116,7 +118,7 @@ pub async fn group(db: &mut PgConnection, id: GroupId) -> Result<Option<GroupRow
             }
             _ => return Err(corrupt("group_member", "neither a person nor a computer")),
         };
-        Ok(MemberRow { id: m.id.into(), holder, host: m.host })
+        Ok(MemberRow { id: m.id.into(), position: m.position, holder, host: m.host })
     })
     .collect::<Result<Vec<_>>>()?;
     Ok(Some(GroupRow {

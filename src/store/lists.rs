@@ -109,6 +109,10 @@ pub struct Stored {
     pub game: std::result::Result<StoredGame, sqlx::Error>,
     /// The places by seat, when it has finished.
     pub places: Option<Vec<i16>>,
+    /// Where it stands, by which it is listed.
+    pub status: String,
+    /// Whether the computer has the turn, by which workers find it.
+    pub computer_turn: bool,
     /// Which game.
     pub id: GameId,
 }
@@ -116,7 +120,7 @@ pub struct Stored {
 /// Up to `limit` games after `after` in the order of their making.
 pub async fn all_games(db: &mut PgConnection, after: Option<GameId>, limit: i64) -> Result<Vec<Stored>> {
     let rows = sqlx::query!(
-        "select id, places from game where $1::uuid is null or id > $1 order by id limit $2",
+        "select id, places, status, computer_turn from game where $1::uuid is null or id > $1 order by id limit $2",
         after.map(GameId::uuid),
         limit
     )
@@ -130,7 +134,8 @@ pub async fn all_games(db: &mut PgConnection, after: Option<GameId>, limit: i64)
             Err(sqlx::Error::Decode(why)) => Err(corrupt("row", why)),
             Err(other) => return Err(other),
         };
-        stored.push(Stored { game, places: row.places, id: row.id.into() });
+        let (status, computer_turn) = (row.status, row.computer_turn);
+        stored.push(Stored { game, places: row.places, status, computer_turn, id: row.id.into() });
     }
     Ok(stored)
 }

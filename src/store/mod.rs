@@ -33,19 +33,26 @@ pub type Result<T> = std::result::Result<T, sqlx::Error>;
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
 
-/// Connections of one process: on two cores 8 to 16 were best.
-const CONNECTIONS: u32 = 12;
+/// Connections of one thread: on two cores 8 to 16 in all were best.
+const CONNECTIONS: u32 = 6;
 
 /// After how long a rest a connection is pinged before it is used.
 const RESTED: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// A pool on the database. Connections pin `read committed`: there the loser of a race for a game updates no
-/// row, where a stricter level would give an error. They are pinged only after a long rest, in which the database may
-/// have been restarted: before each use it would be a hidden round trip.
+/// A pool on the database, with a first connection.
 ///
 /// # Errors
 /// When no connection can be made within ten seconds.
 pub async fn connect(options: PgConnectOptions) -> Result<PgPool> {
+    let pool = pool(options);
+    pool.acquire().await?;
+    Ok(pool)
+}
+
+/// A pool on the database that connects when it is first used. Connections pin `read committed`: there the loser of a race for a game updates no
+/// row, where a stricter level would give an error. They are pinged only after a long rest, in which the database may
+/// have been restarted: before each use it would be a hidden round trip.
+pub fn pool(options: PgConnectOptions) -> PgPool {
     PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(std::time::Duration::from_secs(10))
@@ -56,13 +63,12 @@ pub async fn connect(options: PgConnectOptions) -> Result<PgPool> {
                 Ok(!rested || sqlx::Connection::ping(connection).await.is_ok())
             })
         })
-        .connect_with(options.options([
+        .connect_lazy_with(options.options([
             ("default_transaction_isolation", "read committed"),
             ("timezone", "UTC"),
             ("statement_timeout", "15s"),
             ("idle_in_transaction_session_timeout", "15s"),
         ]))
-        .await
 }
 
 /// Brings the schema up to date. Safe when several processes start at once: they take turns by a database lock.

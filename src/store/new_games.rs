@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::games::{Occupant, wide};
 use super::{Result, corrupt};
 use crate::engine::{Game, Seat};
-use crate::ids::{GameId, GroupId, MemberId};
+use crate::ids::{GameId, GroupId};
 use crate::options::Options;
 
 /// A game about to be made.
@@ -26,8 +26,8 @@ pub struct NewGame<'a> {
     pub game: &'a Game,
     /// The seat that begins.
     pub starter: Seat,
-    /// Who sits where, with the group member each one is.
-    pub seats: &'a [(Occupant, Option<MemberId>)],
+    /// Who sits where, with each one's place in the group's order of joining.
+    pub seats: &'a [(Occupant, Option<i64>)],
     /// Whether the computer has the first turn.
     pub computer_turn: bool,
 }
@@ -59,7 +59,7 @@ pub async fn insert_game(db: &mut PgConnection, new: &NewGame<'_>) -> Result<()>
     let (mut numbers, mut players, mut levels, mut members) = (vec![], vec![], vec![], vec![]);
     for (number, (occupant, member)) in (0_i16..).zip(new.seats) {
         numbers.push(number);
-        members.push(member.map(MemberId::uuid));
+        members.push(*member);
         let (player, level) = match occupant {
             Occupant::Person(player) => (Some(player.id.uuid()), None),
             Occupant::Computer(level) => (None, Some(level.to_string())),
@@ -68,13 +68,13 @@ pub async fn insert_game(db: &mut PgConnection, new: &NewGame<'_>) -> Result<()>
         levels.push(level);
     }
     sqlx::query!(
-        "insert into seat (game_id, seat, player_id, level, member_id)
-         select $1, * from unnest($2::smallint[], $3::uuid[], $4::text[], $5::uuid[])",
+        "insert into seat (game_id, seat, player_id, level, member_position)
+         select $1, * from unnest($2::smallint[], $3::uuid[], $4::text[], $5::bigint[])",
         new.id.uuid(),
         &numbers,
         &players as &[Option<Uuid>],
         &levels as &[Option<String>],
-        &members as &[Option<Uuid>]
+        &members as &[Option<i64>]
     )
     .execute(db)
     .await?;
@@ -87,8 +87,8 @@ pub struct RematchRow {
     pub agreed: Vec<i16>,
     /// The game that followed, if one did.
     pub next: Option<GameId>,
-    /// The group member of each seat.
-    pub members: Vec<Option<MemberId>>,
+    /// Each seat's place in the group's order of joining.
+    pub members: Vec<Option<i64>>,
 }
 
 /// Locks a game, says for `seat` that it wants a rematch, and tells who does.
@@ -103,29 +103,25 @@ pub async fn offer_rematch(db: &mut PgConnection, id: GameId, seat: Seat) -> Res
     .await?;
     let row = sqlx::query!(
         r#"select coalesce(array_agg(seat order by seat) filter (where wants_rematch), '{}') as "agreed!",
-                  array_agg(member_id order by seat) as "members!: Vec<Option<Uuid>>",
+                  array_agg(member_position order by seat) as "members!: Vec<Option<i64>>",
                   (select id from game where rematch_of = $1) as next
            from seat where game_id = $1"#,
         id.uuid()
     )
     .fetch_one(db)
     .await?;
-    Ok(RematchRow {
-        agreed: row.agreed,
-        next: row.next.map(GameId::from),
-        members: row.members.into_iter().map(|m| m.map(MemberId::from)).collect(),
-    })
+    Ok(RematchRow { agreed: row.agreed, next: row.next.map(GameId::from), members: row.members })
 }
 
-/// The seat that began a game, and the group member on it.
-pub async fn starter(db: &mut PgConnection, id: GameId) -> Result<(usize, Option<MemberId>)> {
+/// The seat that began a game, and its place in the group's order of joining.
+pub async fn starter(db: &mut PgConnection, id: GameId) -> Result<(usize, Option<i64>)> {
     let row = sqlx::query!(
-        "select g.starter, s.member_id from game g join seat s on s.game_id = g.id and s.seat = g.starter
+        "select g.starter, s.member_position from game g join seat s on s.game_id = g.id and s.seat = g.starter
          where g.id = $1",
         id.uuid()
     )
     .fetch_one(db)
     .await?;
     let seat = usize::try_from(row.starter).map_err(|e| corrupt("game.starter", e))?;
-    Ok((seat, row.member_id.map(MemberId::from)))
+    Ok((seat, row.member_position))
 }

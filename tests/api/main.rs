@@ -1,4 +1,32 @@
 //! The service through HTTP, against a real PostgreSQL: one database and one server for each test.
 
+#![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
+
+mod audit;
+mod bad_fields;
+mod bad_input;
+mod bad_requests;
+mod computer;
+mod conformance;
+mod document;
+mod groups;
+mod habits;
 mod harness;
+mod idempotency;
+mod identity;
+mod limits;
+mod lists;
+mod metrics;
 mod moves;
+mod operations;
+mod polling;
+mod positions;
+mod previews;
+mod records;
+mod rematch;
+mod resign_and_leave;
+mod round_trips;
+mod start;
+mod tokens;
+mod variants;
+mod visibility;

@@ -72,6 +72,15 @@ impl From<Status> for GameStatus {
 
 /// A game.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({"id": "01936f0c-6f1e-7c3a-8a53-3d1f6b7f2f10", "variant": "kalah",
+    "options": {"players": 2, "pits": 6, "stones": 4, "capture_empty": false, "rotate_starter": true,
+        "away_seconds": 300, "stand_in": "medium"},
+    "ranked": false, "status": "running", "seq": 0, "starter": 0, "to_move": 0, "legal": [0, 1, 2, 3, 4, 5],
+    "seats": [
+        {"seat": 0, "player": {"id": "01936f0c-5b1a-7d02-9c77-6a0e4b9d8c21", "name": "Ana", "kind": "guest"},
+            "pits": [4, 4, 4, 4, 4, 4], "store": 0, "out": false, "left": false, "resigned": false},
+        {"seat": 1, "computer": "easy", "pits": [4, 4, 4, 4, 4, 4], "store": 0, "out": false, "left": false, "resigned": false}],
+    "server_time": "2026-11-30T12:00:00Z", "created_at": "2026-11-30T12:00:00Z"}))]
 pub struct Game {
     /// The game's id.
     pub id: GameId,

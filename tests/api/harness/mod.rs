@@ -1,6 +1,10 @@
 //! One PostgreSQL for the whole run (the server named by `DATABASE_URL`, else a private one), one database made from a
 //! migrated template and one server for each test.
 
+mod client;
+
+pub use client::{Answer, Player, at_once, number, of_seats, play_on, play_out, raw, text};
+
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,7 +16,7 @@ use mancala_server::account::SigningKeys;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::server::{Server, Settings, start};
 use mancala_server::store;
-use reqwest::{Client, Method, StatusCode};
+use reqwest::Client;
 use serde_json::{Value, json};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{Connection, Executor};
@@ -29,8 +33,16 @@ pub fn test(body: impl AsyncFnOnce(&TestServer)) {
     RUNTIME.block_on(async {
         let server = TestServer::start(0).await;
         body(&server).await;
+        let name = server.database.get_database().unwrap().to_owned();
         server.stop().await;
+        // What a failed test leaves behind stays for a look.
+        POSTGRES.remove(&name).await;
     });
+}
+
+/// Runs a test that starts and stops its own servers.
+pub fn run(body: impl AsyncFnOnce()) {
+    RUNTIME.block_on(body());
 }
 
 struct Postgres {
@@ -65,6 +77,13 @@ impl Postgres {
         let mut admin = PgConnection::connect_with(&self.admin).await.unwrap();
         let owner = self.service.get_username();
         let sql = format!("create database {name} template {template} owner {owner}");
+        admin.execute(sqlx::AssertSqlSafe(sql)).await.unwrap();
+    }
+
+    /// Hundreds of databases are more than the next run removes in passing.
+    async fn remove(&self, name: &str) {
+        let mut admin = PgConnection::connect_with(&self.admin).await.unwrap();
+        let sql = format!("drop database {name} with (force)");
         admin.execute(sqlx::AssertSqlSafe(sql)).await.unwrap();
     }
 }
@@ -110,24 +129,47 @@ pub struct TestServer {
 impl TestServer {
     /// Starts one with this limit a minute for one address (0 is none).
     pub async fn start(address_limit: u32) -> Self {
+        Self::on_with(Self::new_database().await, address_limit, KEY).await
+    }
+
+    async fn new_database() -> PgConnectOptions {
+        Self::database_like(|postgres| &postgres.template).await
+    }
+
+    /// A database without any tables.
+    pub async fn empty_database() -> PgConnectOptions {
+        Self::database_like(|_| "template0").await
+    }
+
+    async fn database_like(template: fn(&Postgres) -> &str) -> PgConnectOptions {
         // Made on a thread of its own: it blocks, and waits for this runtime.
         tokio::task::spawn_blocking(|| LazyLock::force(&POSTGRES)).await.unwrap();
         let number = NEXT_DATABASE.fetch_add(1, Ordering::Relaxed);
         let name = format!("mancala_test_{}_{number}", std::process::id());
-        POSTGRES.create(&name, &POSTGRES.template).await;
-        Self::on(POSTGRES.service.clone().database(&name), address_limit).await
+        POSTGRES.create(&name, template(&POSTGRES)).await;
+        POSTGRES.service.clone().database(&name)
     }
 
     /// One more server process on the database of this one.
     pub async fn another(&self) -> Self {
-        Self::on(self.database.clone(), 0).await
+        self.another_with(0, KEY).await
     }
 
-    async fn on(database: PgConnectOptions, address_limit: u32) -> Self {
+    /// One more, with this limit a minute for one address and these signing keys.
+    pub async fn another_with(&self, address_limit: u32, keys: &str) -> Self {
+        Self::on_with(self.database.clone(), address_limit, keys).await
+    }
+
+    /// A server on a database that has been made already.
+    pub async fn on(database: PgConnectOptions) -> Self {
+        Self::on_with(database, 0, KEY).await
+    }
+
+    async fn on_with(database: PgConnectOptions, address_limit: u32, keys: &str) -> Self {
         let settings = Settings {
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             database: database.clone(),
-            keys: SigningKeys::parse(KEY).unwrap(),
+            keys: SigningKeys::parse(keys).unwrap(),
             embedded: None,
             address_limit,
             cors_origins: Vec::new(),
@@ -146,6 +188,32 @@ impl TestServer {
         PgConnection::connect_with(&self.database).await.unwrap()
     }
 
+    /// How the database of this server is reached.
+    pub fn database_options(&self) -> &PgConnectOptions {
+        &self.database
+    }
+
+    /// Everything in the database, so that two looks can be compared.
+    pub async fn everything(&self) -> String {
+        let mut database = self.database().await;
+        let tables = "select tablename::text from pg_tables where schemaname = 'public' order by 1";
+        let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut database).await.unwrap();
+        let mut everything = String::new();
+        for table in tables {
+            let sql =
+                format!("select coalesce(string_agg(t::text, chr(10) order by t::text), '') from {table} t");
+            let rows: String =
+                sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&mut database).await.unwrap();
+            everything += &format!("{table}: {rows}\n");
+        }
+        everything
+    }
+
+    /// Where it listens, for requests that no client library would send.
+    pub fn address(&self) -> std::net::SocketAddr {
+        self.server.address()
+    }
+
     /// The service itself, for what has no operation.
     pub fn service(&self) -> &mancala_server::service::Service {
         self.server.service()
@@ -158,13 +226,7 @@ impl TestServer {
 
     /// A caller without a token.
     pub fn nobody(&self) -> Player {
-        Player {
-            id: String::new(),
-            token: None,
-            refresh: String::new(),
-            base: self.url(""),
-            client: self.client.clone(),
-        }
+        Player::nobody(self.url(""), self.client.clone())
     }
 
     /// A new guest.
@@ -194,111 +256,4 @@ impl TestServer {
         let game = people[0].post(&path, json!({})).await.ok(201);
         (people, group, game)
     }
-}
-
-/// Somebody who calls the API.
-#[derive(Clone)]
-pub struct Player {
-    pub id: String,
-    pub token: Option<String>,
-    pub refresh: String,
-    base: String,
-    client: Client,
-}
-
-impl Player {
-    pub async fn get(&self, path: &str) -> Answer {
-        self.send(Method::GET, path, None).await
-    }
-
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
-        self.send(Method::POST, path, Some(body)).await
-    }
-
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
-        self.send(Method::PATCH, path, Some(body)).await
-    }
-
-    pub async fn delete(&self, path: &str) -> Answer {
-        self.send(Method::DELETE, path, None).await
-    }
-
-    /// A request with the caller's token, to be completed and passed to [`Answer::of`].
-    pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let request = self.client.request(method, format!("{}{path}", self.base));
-        match &self.token {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        }
-    }
-
-    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
-        let request = self.request(method, path);
-        Answer::of(match body {
-            Some(body) => request.json(&body),
-            None => request,
-        })
-        .await
-    }
-
-    /// Sows a pit.
-    pub async fn sow(&self, game: &str, pit: u64, seq: u64) -> Answer {
-        self.post(&format!("/v1/games/{game}/moves"), json!({ "pit": pit, "seq": seq })).await
-    }
-
-    /// The game as it is now.
-    pub async fn game(&self, game: &str) -> Value {
-        self.get(&format!("/v1/games/{game}")).await.ok(200)
-    }
-}
-
-/// An answer that has arrived.
-#[derive(Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: reqwest::header::HeaderMap,
-    pub text: String,
-}
-
-impl Answer {
-    pub async fn of(request: reqwest::RequestBuilder) -> Self {
-        let response = request.send().await.unwrap();
-        let (status, headers) = (response.status(), response.headers().clone());
-        Self { status, headers, text: response.text().await.unwrap() }
-    }
-
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or(Value::Null)
-    }
-
-    /// The body of an answer that must have this status.
-    #[track_caller]
-    pub fn ok(self, status: u16) -> Value {
-        assert_eq!(self.status.as_u16(), status, "{}", self.text);
-        self.json()
-    }
-
-    /// The problem that this answer must be.
-    #[track_caller]
-    pub fn problem(self, status: u16, code: &str) -> Value {
-        let problem = self.json();
-        assert_eq!((self.status.as_u16(), problem["code"].as_str()), (status, Some(code)), "{}", self.text);
-        assert_eq!(self.headers["content-type"], "application/problem+json");
-        assert_eq!(problem["status"], status);
-        assert_eq!(problem["type"], format!("urn:mancala:problem:{code}"));
-        assert!(problem["title"].is_string() && problem["detail"].is_string());
-        problem
-    }
-}
-
-/// Plays a game of people to its end, always the pit that `choose` picks of the legal ones.
-pub async fn play_out(people: &[Player], game: &str, mut choose: impl FnMut(&[u64]) -> u64) -> Value {
-    let mut state = people[0].game(game).await;
-    while let Some(seat) = state["to_move"].as_u64() {
-        let legal: Vec<u64> = state["legal"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
-        let mover = &people[usize::try_from(seat).unwrap()];
-        let played = mover.sow(game, choose(&legal), state["seq"].as_u64().unwrap()).await.ok(200);
-        state = played["game"].clone();
-    }
-    state
 }
