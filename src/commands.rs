@@ -186,13 +186,13 @@ fn audit(database: Database) -> Outcome {
 }
 
 async fn audit_database(url: &str) -> Outcome {
-    let pool = store::connect(PgConnectOptions::from_str(url)?).await?;
-    if !store::is_ready(&pool).await.unwrap_or(false) {
+    let database = store::Database::new(PgConnectOptions::from_str(url)?);
+    if !store::is_ready(&mut *database.connection().await?).await.unwrap_or(false) {
         return Err("the database has not been migrated by this version; start the server once".into());
     }
     // The audit signs nothing.
     let unused = SigningKeys::parse(&STANDARD.encode([0; 32]))?;
-    let service = Service::new(pool, unused, Arc::new(Metrics::new()), CancellationToken::new());
+    let service = Service::new(database, unused, Arc::new(Metrics::new()), CancellationToken::new());
     let report = service.audit().await?;
     let mut output = io::stdout().lock();
     for difference in &report.differences {

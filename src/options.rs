@@ -18,37 +18,34 @@ pub struct Asked {
     #[schema(minimum = 2, maximum = 4)]
     pub players: Option<u8>,
     /// Pits a side: 6 or 7 for two players, 6 or 4 for more. A value of {4, 6, 7} that does not fit the
-    /// number of players is replaced by 6. Whole positions may have 1 to 7.
+    /// number of players is replaced by 6. Whole positions may have 1 to 7. Default 6.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1, maximum = 7, default = 6)]
+    #[schema(minimum = 1, maximum = 7)]
     pub pits: Option<u8>,
-    /// Stones in every pit at the start: 3 to 6.
+    /// Stones in every pit at the start: 3 to 6. Default 4.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 3, maximum = 6, default = 4)]
+    #[schema(minimum = 3, maximum = 6)]
     pub stones: Option<u8>,
-    /// Kalah with 3 or 4 players: whose corresponding pit a capture takes.
+    /// Kalah with 3 or 4 players: whose corresponding pit a capture takes. Default next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture_from: Option<CaptureFromName>,
     /// Kalah: the last stone is captured even when nothing lies in the corresponding pit. Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(default = false)]
     pub capture_empty: Option<bool>,
     /// Basic with 3 or 4 players: play on until every place is decided. Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(default = true)]
     pub full_ranking: Option<bool>,
     /// The next game of the group begins with the next seat. Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(default = true)]
     pub rotate_starter: Option<bool>,
     /// Seconds for each sowing: 30 or 60; null or absent means no limit.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<u32>, example = 60)]
+    #[schema(value_type = Option<u32>, minimum = 30, maximum = 60, multiple_of = 30, example = 60)]
     pub turn_seconds: Option<Option<u32>>,
     /// Games without a time limit: seconds of silence after which a player counts as left, 60 to 86400;
     /// null means never. Default 300.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<u32>, default = 300, example = 300)]
+    #[schema(value_type = Option<u32>, minimum = 60, maximum = 86400, example = 300)]
     pub away_seconds: Option<Option<u32>>,
     /// The level that plays for a seat that is left or has resigned. Default medium.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,8 +19,9 @@ use utoipa_actix_web::AppExt;
 use crate::account::SigningKeys;
 use crate::embedded::Liveness;
 use crate::service::Service;
+use crate::store::{self, Database};
 use crate::telemetry::Metrics;
-use crate::{http, store, worker};
+use crate::{http, worker};
 
 /// In which the headers of a request have to arrive.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
@@ -77,11 +78,11 @@ pub struct Server {
 /// When the database cannot be reached or migrated, or the listener cannot be used.
 pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let database = settings.database;
-    let pool = store::connect(database.clone()).await?;
-    store::migrate(&pool).await?;
+    let own = Database::new(database.clone());
+    store::migrate(&mut *own.connection().await?).await?;
     let stopping = CancellationToken::new();
     let metrics = Arc::new(Metrics::new());
-    let service = Arc::new(Service::new(pool, settings.keys, metrics.clone(), stopping.clone()));
+    let service = Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone()));
     let limits = Data::new(http::Limits::new(settings.address_limit));
     let loops = worker::start(&service);
     let address = settings.listener.local_addr()?;
@@ -92,7 +93,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let server = HttpServer::new(move || {
         // Called once on each HTTP thread.
         App::new()
-            .app_data(Data::new(shared.on(store::pool(database.clone()))))
+            .app_data(Data::new(shared.on(Database::new(database.clone()))))
             .app_data(metrics.clone())
             .app_data(limits.clone())
             .app_data(embedded.clone())

@@ -134,7 +134,9 @@ impl FromRequest for Idempotency {
         let key = match (keys.next(), keys.next()) {
             (None, _) => Ok(Self(None)),
             (Some(key), None) => match key.to_str() {
-                Ok(key) if (1..=128).contains(&key.len()) => Ok(Self(Some(key.to_owned()))),
+                Ok(key) if (1..=128).contains(&key.len()) && !key.contains('\t') => {
+                    Ok(Self(Some(key.to_owned())))
+                }
                 _ => Err("Idempotency-Key has 1 to 128 ASCII characters"),
             },
             _ => Err("send one Idempotency-Key"),

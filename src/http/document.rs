@@ -57,13 +57,33 @@ pub fn document() -> Value {
     let (_, api) = app.split_for_parts();
     let mut document = serde_json::to_value(api).expect("a document always serialises");
     drop_null(&mut document, None);
+    let schemas = document["components"]["schemas"].clone();
     let paths = document["paths"].as_object_mut().expect("a document has paths");
     for item in paths.values_mut().filter_map(Value::as_object_mut) {
         for operation in item.values_mut() {
             add_problems(operation);
+            correct_form(operation, &schemas);
         }
     }
+    // The derive has no words for the bounds of an inner list.
+    let sides = &mut document["components"]["schemas"]["Position"]["properties"]["pits"]["items"];
+    sides["minItems"] = 1.into();
+    sides["maxItems"] = 7.into();
     document
+}
+
+/// Says what the attributes of a handler leave open: that nobody has to sign in, that there need be no body.
+fn correct_form(operation: &mut Value, schemas: &Value) {
+    if operation.get("security").is_none() {
+        operation["security"] = json!([]);
+    }
+    let Some(body) = operation.get_mut("requestBody") else { return };
+    let reference = body.pointer("/content/application~1json/schema/$ref").and_then(Value::as_str);
+    let name = reference.and_then(|r| r.rsplit('/').next()).unwrap_or_default();
+    // No body counts as {}, which is enough where no field is required.
+    if schemas[name].get("required").is_none() {
+        body["required"] = false.into();
+    }
 }
 
 /// The same in OpenAPI 3.0.3, which some generators still need.

@@ -7,6 +7,7 @@ pub fn to_3_0(mut document: Value) -> Value {
     document["openapi"] = "3.0.3".into();
     if let Some(license) = document.pointer_mut("/info/license").and_then(Value::as_object_mut) {
         license.remove("identifier");
+        license.insert("url".to_owned(), "https://opensource.org/license/mit".into());
     }
     convert(&mut document);
     document

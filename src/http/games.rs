@@ -66,7 +66,7 @@ pub struct NewGame {
 #[into_params(parameter_in = Query)]
 pub struct Waiting {
     /// Answer as soon as the game has more events than this.
-    #[param(minimum = 0, required = false)]
+    #[param(minimum = 0, maximum = 2147483647_u32, required = false)]
     pub after_seq: Option<u32>,
     /// For how many seconds to wait for that, at most 25. At the end of the wait the game is answered as it is.
     #[param(minimum = 0, maximum = 25, required = false)]
@@ -107,7 +107,8 @@ pub struct GamePage {
 /// The caller has seat 0, the computers follow. When a computer begins it does so at once: wait for its moves with
 /// `after_seq` and `wait` of reading the game.
 #[utoipa::path(tag = "games", security(("bearer" = [])), request_body = NewGame,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within a day creates nothing twice.")),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
+            description = "Repeating the request with the same key within a day creates nothing twice.")),
     responses((status = 201, description = "The new game.", body = Game,
         headers(("Location" = String, description = "Where to read it."), ("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games")]
@@ -185,9 +186,13 @@ pub async fn get_game(
     if wait > 25 {
         return Err(Failure::new(ProblemCode::InvalidParameter, "wait is at most 25 seconds"));
     }
-    let game = match query.after_seq {
+    let after_seq = query
+        .after_seq
+        .map(i32::try_from)
+        .transpose()
+        .map_err(|_| Failure::new(ProblemCode::InvalidParameter, "after_seq is at most 2147483647"))?;
+    let game = match after_seq {
         Some(after) if wait > 0 => {
-            let after = i32::try_from(after).unwrap_or(i32::MAX);
             service.game_after(viewer.player(), *id, after, Duration::from_secs(wait.into())).await?
         }
         _ => service.game(viewer.player(), *id).await?,

@@ -134,7 +134,8 @@ fn answered(group: &GroupRow) -> HttpResponse {
 ///
 /// The caller is its host. Others join by its code.
 #[utoipa::path(tag = "groups", security(("bearer" = [])), request_body = NewGroup,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within a day creates nothing twice.")),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
+            description = "Repeating the request with the same key within a day creates nothing twice.")),
     responses((status = 201, description = "The new group.", body = Group,
         headers(("Location" = String, description = "Where to read it.")))))]
 #[post("/groups")]
@@ -256,7 +257,8 @@ pub async fn remove_group_computer(
 /// round from game to game.
 #[utoipa::path(tag = "groups", security(("bearer" = [])), request_body = Empty,
     params(("id" = GroupId, Path, description = "The group."),
-        ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within a day creates nothing twice.")),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
+            description = "Repeating the request with the same key within a day creates nothing twice.")),
     responses((status = 201, description = "The new game.", body = Game,
         headers(("Location" = String, description = "Where to read it."), ("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/groups/{id}/games")]

@@ -57,6 +57,8 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(records::get_record)
         .service(groups::create_group)
         .service(groups::join_group)
+        // Whatever else is done to it is not done to a group with the id `join`.
+        .route("/groups/join", web::route().to(unknown))
         .service(groups::get_group)
         .service(groups::update_group)
         .service(groups::leave_group)
@@ -110,17 +112,23 @@ async fn unknown(request: HttpRequest) -> Result<HttpResponse, Failure> {
     if allowed.is_empty() {
         return Err(Failure::new(ProblemCode::RouteNotFound, "there is nothing at this path; see /docs/"));
     }
-    let head = if allowed.contains(&"GET") { ", HEAD" } else { "" };
-    let allow = format!("{}{head}, OPTIONS", allowed.join(", "));
+    let allow = allow(&allowed);
     if request.method() == Method::OPTIONS {
         return Ok(HttpResponse::NoContent().insert_header((ALLOW, allow)).finish());
     }
-    let mut response = actix_web::ResponseError::error_response(&Failure::new(
-        ProblemCode::MethodNotAllowed,
-        format!("this path knows {allow}"),
-    ));
+    Ok(not_allowed(&allow))
+}
+
+fn allow(methods: &[&str]) -> String {
+    let head = if methods.contains(&"GET") { ", HEAD" } else { "" };
+    format!("{}{head}, OPTIONS", methods.join(", "))
+}
+
+fn not_allowed(allow: &str) -> HttpResponse {
+    let failure = Failure::new(ProblemCode::MethodNotAllowed, format!("this path knows {allow}"));
+    let mut response = actix_web::ResponseError::error_response(&failure);
     response.headers_mut().insert(ALLOW, allow.parse().expect("methods are ASCII"));
-    Ok(response)
+    response
 }
 
 /// The methods of every documented path, by its segments.
@@ -147,5 +155,7 @@ fn methods(path: &str) -> Vec<&'static str> {
             && segments.iter().zip(&asked).all(|(s, a)| s == a || (s.starts_with('{') && !a.is_empty()))
     };
     let fitting = ROUTES.iter().filter(|(segments, _)| fits(segments));
-    fitting.flat_map(|(_, methods)| methods.iter().map(String::as_str)).collect()
+    // A path that is written out is meant before one with a parameter in the same place.
+    let closest = fitting.min_by_key(|(segments, _)| segments.iter().filter(|s| s.starts_with('{')).count());
+    closest.into_iter().flat_map(|(_, methods)| methods.iter().map(String::as_str)).collect()
 }

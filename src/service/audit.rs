@@ -40,7 +40,7 @@ impl Service {
         let mut after = None;
         loop {
             // Every batch is one snapshot of the database: rows and logs of running games belong together.
-            let mut tx = self.pool.begin().await?;
+            let mut tx = self.database.begin().await?;
             store::read_one_snapshot(&mut tx).await?;
             let batch = store::all_games(&mut tx, after, BATCH).await?;
             let Some(last) = batch.last() else { return Ok(report) };

@@ -63,7 +63,7 @@ impl Service {
         let starter =
             new.starter.map_or_else(|| rng_of(seed).random_range(0..usize::from(players)), Seat::index);
         let id = GameId::new();
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         if let Some(earlier) = claim(&mut tx, player, "create_game", key, id.uuid()).await? {
             return visible(&mut tx, earlier.into(), Some(player)).await;
         }
@@ -83,7 +83,10 @@ impl Service {
     /// # Errors
     /// `GameNotFound`, also for a game that is not the viewer's to see.
     pub async fn game(&self, viewer: Option<PlayerId>, id: GameId) -> Result<StoredGame> {
-        visible(&mut *self.pool.acquire().await?, id, viewer).await
+        let mut db = self.database.connection().await?;
+        let game = visible(&mut db, id, viewer).await?;
+        db.done();
+        Ok(game)
     }
 
     /// A game as soon as it has more than `after` events, or as it is when `wait` is over. No connection is held
@@ -104,7 +107,7 @@ impl Service {
             if game.seq > after || game.game.is_over() {
                 return Ok(game);
             }
-            while store::seq(&mut *self.pool.acquire().await?, id).await? == Some(game.seq) {
+            while self.seq(id).await? == Some(game.seq) {
                 let now = Instant::now();
                 if now >= end || self.stopping.is_cancelled() {
                     // Read once more: who may see it, who is called what and what time it is may have changed.
@@ -118,6 +121,13 @@ impl Service {
         }
     }
 
+    async fn seq(&self, id: GameId) -> Result<Option<i32>> {
+        let mut db = self.database.connection().await?;
+        let seq = store::seq(&mut db, id).await?;
+        db.done();
+        Ok(seq)
+    }
+
     /// Games that `viewer` may see, newest first.
     ///
     /// # Errors
@@ -128,7 +138,7 @@ impl Service {
         filter: GameFilter,
         limit: i64,
     ) -> Result<Vec<StoredGame>> {
-        Ok(store::list_games(&mut *self.pool.acquire().await?, filter, viewer, limit).await?)
+        Ok(store::list_games(&mut *self.database.connection().await?, filter, viewer, limit).await?)
     }
 
     /// A game with its record.
@@ -144,7 +154,7 @@ impl Service {
     }
 
     async fn log(&self, viewer: Option<PlayerId>, id: GameId) -> Result<(StoredGame, Vec<EventRow>)> {
-        let mut db = self.pool.acquire().await?;
+        let mut db = self.database.connection().await?;
         loop {
             let game = visible(&mut db, id, viewer).await?;
             let log = store::events_after(&mut db, id, 0).await?;

@@ -54,7 +54,7 @@ impl Service {
     ) -> Result<GroupRow> {
         new.options.check(new.variant)?;
         let id = GroupId::new();
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         if let Some(earlier) = claim(&mut tx, player, "create_group", key, id.uuid()).await? {
             return visible_group(&mut tx, earlier.into(), Some(player)).await;
         }
@@ -71,7 +71,7 @@ impl Service {
     /// # Errors
     /// `GroupNotFound`, also for a private group of others.
     pub async fn group(&self, viewer: Option<PlayerId>, id: GroupId) -> Result<GroupRow> {
-        visible_group(&mut *self.pool.acquire().await?, id, viewer).await
+        visible_group(&mut *self.database.connection().await?, id, viewer).await
     }
 
     /// Joins the group that has this code. A member who joins again changes nothing.
@@ -84,7 +84,7 @@ impl Service {
         if code.bytes().any(|byte| !byte.is_ascii_alphabetic()) {
             return Err(Error::CodeNotFound);
         }
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let id = store::group_of_code(&mut tx, &code).await?.ok_or(Error::CodeNotFound)?;
         store::lock_group(&mut tx, id).await?;
         let group = store::group(&mut tx, id).await?.ok_or(Error::CodeNotFound)?;
@@ -111,7 +111,7 @@ impl Service {
     /// # Errors
     /// `GroupNotFound` or `NotMember`.
     pub async fn leave_group(&self, player: PlayerId, id: GroupId) -> Result<()> {
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let group = locked_group(&mut tx, player, id).await?;
         let member = group.member(player).ok_or(Error::NotMember)?;
         store::remove_member(&mut tx, member.id).await?;
@@ -127,7 +127,7 @@ impl Service {
     /// # Errors
     /// `GroupNotFound`, `NotMember`, `NotHost`, or local rules that no game would allow.
     pub async fn change_group(&self, player: PlayerId, id: GroupId, change: GroupChange) -> Result<GroupRow> {
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let group = hosted_group(&mut tx, player, id).await?;
         let variant = change.variant.unwrap_or(group.variant);
         let options = change.options.unwrap_or(group.options);
@@ -143,7 +143,7 @@ impl Service {
     /// # Errors
     /// `GroupNotFound`, `NotMember`, `NotHost`, `GroupPlaying` or `GroupFull`.
     pub async fn add_computer(&self, player: PlayerId, id: GroupId, level: Level) -> Result<GroupRow> {
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let group = hosted_group(&mut tx, player, id).await?;
         if group.playing {
             return Err(Error::GroupPlaying);
@@ -162,7 +162,7 @@ impl Service {
     /// # Errors
     /// `GroupNotFound`, `NotMember`, `NotHost`, `GroupPlaying` or `MemberNotFound`.
     pub async fn remove_computer(&self, player: PlayerId, id: GroupId, member: MemberId) -> Result<GroupRow> {
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let group = hosted_group(&mut tx, player, id).await?;
         if group.playing {
             return Err(Error::GroupPlaying);
@@ -188,7 +188,7 @@ impl Service {
         key: Option<&IdempotencyKey>,
     ) -> Result<StoredGame> {
         let game = GameId::new();
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let operation = format!("create_group_game {id}");
         if let Some(earlier) = claim(&mut tx, player, &operation, key, game.uuid()).await? {
             return visible(&mut tx, earlier.into(), Some(player)).await;

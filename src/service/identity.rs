@@ -37,7 +37,7 @@ impl Service {
     pub async fn create_guest(&self, name: Option<Name>, now: OffsetDateTime) -> Result<Device> {
         let name = name.unwrap_or_else(Name::of_guest);
         let (player, session, refresh) = (PlayerId::new(), SessionId::new(), RefreshToken::generate());
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         store::insert_player(&mut tx, player, &name).await?;
         store::insert_session(&mut tx, session, player).await?;
         store::insert_refresh(&mut tx, session, &refresh.hash(), None).await?;
@@ -54,7 +54,7 @@ impl Service {
     /// `RefreshInvalid` or `RefreshReused`.
     pub async fn refresh(&self, presented: &RefreshToken, now: OffsetDateTime) -> Result<Tokens> {
         let hash = presented.hash();
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let row = store::lock_refresh(&mut tx, &hash).await?.ok_or(Error::RefreshInvalid)?;
         if row.revoked {
             return Err(Error::RefreshInvalid);
@@ -90,7 +90,7 @@ impl Service {
     /// # Errors
     /// When the database fails.
     pub async fn end_session(&self, who: Identity) -> Result<()> {
-        Ok(store::end_session(&mut *self.pool.acquire().await?, who.session).await?)
+        Ok(store::end_session(&mut *self.database.connection().await?, who.session).await?)
     }
 
     /// A player.
@@ -98,7 +98,7 @@ impl Service {
     /// # Errors
     /// `PlayerNotFound`.
     pub async fn player(&self, id: PlayerId) -> Result<PlayerRow> {
-        store::player(&mut *self.pool.acquire().await?, id).await?.ok_or(Error::PlayerNotFound)
+        store::player(&mut *self.database.connection().await?, id).await?.ok_or(Error::PlayerNotFound)
     }
 
     /// Changes the display name.
@@ -106,7 +106,7 @@ impl Service {
     /// # Errors
     /// `PlayerNotFound`.
     pub async fn rename(&self, id: PlayerId, name: &Name) -> Result<PlayerRow> {
-        let mut db = self.pool.acquire().await?;
+        let mut db = self.database.connection().await?;
         if !store::rename_player(&mut db, id, name).await? {
             return Err(Error::PlayerNotFound);
         }

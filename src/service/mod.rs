@@ -23,20 +23,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
-use sqlx::PgPool;
 use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
 use crate::account::SigningKeys;
 use crate::ids::PlayerId;
-use crate::store;
+use crate::store::{self, Database};
 use crate::telemetry::Metrics;
 
 /// What the use cases need. Clones share everything but the database connections: see [`Service::on`].
 #[derive(Clone)]
 pub struct Service {
-    pool: PgPool,
-    pools: Arc<std::sync::Mutex<Vec<PgPool>>>,
+    database: Database,
+    databases: Arc<std::sync::Mutex<Vec<Database>>>,
     keys: Arc<SigningKeys>,
     metrics: Arc<Metrics>,
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
@@ -67,10 +66,15 @@ impl IdempotencyKey {
 
 impl Service {
     /// Use cases on a migrated database.
-    pub fn new(pool: PgPool, keys: SigningKeys, metrics: Arc<Metrics>, stopping: CancellationToken) -> Self {
+    pub fn new(
+        database: Database,
+        keys: SigningKeys,
+        metrics: Arc<Metrics>,
+        stopping: CancellationToken,
+    ) -> Self {
         Self {
-            pools: Arc::new(std::sync::Mutex::new(vec![pool.clone()])),
-            pool,
+            databases: Arc::new(std::sync::Mutex::new(vec![database.clone()])),
+            database,
             keys: Arc::new(keys),
             metrics,
             counted: Arc::default(),
@@ -81,17 +85,21 @@ impl Service {
 
     /// The same use cases over connections of their own. Each HTTP thread has its own: a connection's socket belongs
     /// to the event loop that opened it, and every answer would have to wake that thread first.
-    pub fn on(&self, pool: PgPool) -> Self {
-        self.pools.lock().expect("nobody panics while holding it").push(pool.clone());
-        Self { pool, ..self.clone() }
+    pub fn on(&self, database: Database) -> Self {
+        self.databases().push(database.clone());
+        Self { database, ..self.clone() }
     }
 
     /// Closes all connections, once they are done.
     pub async fn close(&self) {
-        let pools = self.pools.lock().expect("nobody panics while holding it").clone();
-        for pool in pools {
-            pool.close().await;
+        let databases = self.databases().clone();
+        for database in databases {
+            database.close().await;
         }
+    }
+
+    fn databases(&self) -> std::sync::MutexGuard<'_, Vec<Database>> {
+        self.databases.lock().expect("nobody panics while holding it")
     }
 
     /// Whether the database answers with the schema that this program needs.
@@ -99,13 +107,13 @@ impl Service {
     /// # Errors
     /// When it does not answer.
     pub async fn is_ready(&self) -> Result<bool> {
-        Ok(store::is_ready(&self.pool).await?)
+        Ok(store::is_ready(&mut *self.database.connection().await?).await?)
     }
 
     /// Connections open and idle.
     pub fn connections(&self) -> (u32, usize) {
-        let pools = self.pools.lock().expect("nobody panics while holding it");
-        pools.iter().fold((0, 0), |(open, idle), pool| (open + pool.size(), idle + pool.num_idle()))
+        let each = self.databases().iter().map(Database::connections).collect::<Vec<_>>();
+        each.into_iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
     }
 
     /// Games by status, for the metrics: counting is work, so it is done every 15 seconds at most.
@@ -115,7 +123,7 @@ impl Service {
     pub async fn games_by_status(&self) -> Result<Counts> {
         let mut counted = self.counted.lock().await;
         if counted.as_ref().is_none_or(|(at, _)| at.elapsed() > Duration::from_secs(15)) {
-            let games = store::games_by_status(&mut *self.pool.acquire().await?).await?;
+            let games = store::games_by_status(&mut *self.database.connection().await?).await?;
             *counted = Some((Instant::now(), games));
         }
         Ok(counted.as_ref().map(|(_, games)| games.clone()).unwrap_or_default())
@@ -126,7 +134,7 @@ impl Service {
     /// # Errors
     /// When the database does not answer.
     pub async fn forget_old(&self) -> Result<()> {
-        Ok(store::forget_old(&mut *self.pool.acquire().await?).await?)
+        Ok(store::forget_old(&mut *self.database.connection().await?).await?)
     }
 }
 

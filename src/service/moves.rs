@@ -34,7 +34,7 @@ impl Service {
     /// # Errors
     /// `GameNotFound`, `NotSeated`, a `Conflict` with the game as it is now, or a pit that cannot be sown.
     pub async fn play(&self, player: PlayerId, id: GameId, pit: u8, seq: i32) -> Result<Played> {
-        let mut db = self.pool.acquire().await?;
+        let mut db = self.database.connection().await?;
         for _ in 0..ATTEMPTS {
             let stored = visible(&mut db, id, Some(player)).await?;
             let seat = seat_of(&stored, player)?;
@@ -65,6 +65,7 @@ impl Service {
             }
             plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Player))?;
             if let Some((game, views)) = self.commit(&mut db, &stored, plan).await? {
+                db.done();
                 let accepted = views.into_iter().last().expect("a committed plan has its events");
                 return Ok(Played { accepted, game });
             }
@@ -121,7 +122,7 @@ impl Service {
         id: GameId,
         decide: impl Fn(&StoredGame, Seat) -> Vec<Action>,
     ) -> Result<StoredGame> {
-        let mut db = self.pool.acquire().await?;
+        let mut db = self.database.connection().await?;
         for _ in 0..ATTEMPTS {
             let stored = visible(&mut db, id, Some(player)).await?;
             let seat = seat_of(&stored, player)?;
@@ -149,7 +150,9 @@ impl Service {
     /// # Errors
     /// When the database fails.
     pub async fn play_computer_turn(&self, id: GameId) -> Result<bool> {
-        let stored = store::game(&mut *self.pool.acquire().await?, id, None).await?;
+        let mut db = self.database.connection().await?;
+        let stored = store::game(&mut db, id, None).await?;
+        db.done();
         let Some(stored) = stored else { return Ok(false) };
         let Some((seat, level)) = stored.game.position().to_move().zip(computer_to_play(
             &stored.game,
@@ -167,8 +170,9 @@ impl Service {
         let Some(pit) = pit else { return Ok(false) };
         let mut plan = Plan::new(&stored);
         plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Computer))?;
-        let mut db = self.pool.acquire().await?;
+        let mut db = self.database.connection().await?;
         let written = self.commit(&mut db, &stored, plan).await?;
+        db.done();
         // Not written: somebody else has acted; whether the turn is still the computer's is for the next look.
         Ok(written.is_none_or(|(now, _)| computer_to_play(&now.game, &now.seats, &now.options).is_some()))
     }
@@ -178,7 +182,7 @@ impl Service {
     /// # Errors
     /// When the database fails.
     pub async fn computer_turns(&self, limit: i64) -> Result<Vec<GameId>> {
-        Ok(store::games_with_a_computer_turn(&mut *self.pool.acquire().await?, limit).await?)
+        Ok(store::games_with_a_computer_turn(&mut *self.database.connection().await?, limit).await?)
     }
 }
 

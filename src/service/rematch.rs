@@ -23,7 +23,7 @@ impl Service {
     /// `GameNotFound`, `NotSeated`, `NotOver`, `RankedRematch`; `GroupPlaying` or `GroupChanged` when the game's
     /// group has gone on without it.
     pub async fn rematch(&self, player: PlayerId, id: GameId) -> Result<Rematch> {
-        let mut tx = self.pool.begin().await?;
+        let mut tx = self.database.begin().await?;
         let game = visible(&mut tx, id, Some(player)).await?;
         let seat = seat_of(&game, player)?;
         if game.game.ranked() {

@@ -66,9 +66,10 @@ impl Postgres {
         let postgres = Self { admin, service, template };
         RUNTIME.handle().block_on(async {
             postgres.create(&postgres.template, "template0").await;
-            let pool = store::connect(postgres.service.clone().database(&postgres.template)).await.unwrap();
-            store::migrate(&pool).await.unwrap();
-            pool.close().await;
+            let service = postgres.service.clone().database(&postgres.template);
+            let mut template = PgConnection::connect_with(&service).await.unwrap();
+            store::migrate(&mut template).await.unwrap();
+            template.close().await.unwrap();
         });
         postgres
     }

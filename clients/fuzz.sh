@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Lets schemathesis look for requests to which the server at MANCALA_URL answers otherwise than the document says.
+# The server should run with MANCALA_ADDRESS_LIMIT=0; FUZZ_EXAMPLES is the number of examples for each operation.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+MANCALA_TOKEN=$(curl --silent --show-error --fail --request POST --header 'Content-Type: application/json' \
+    --data '{"name": "Ana"}' "$MANCALA_URL/v1/guests" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["access_token"])')
+export MANCALA_TOKEN PYTHONPATH=$PWD PYTHONDONTWRITEBYTECODE=1
+
+.venv/bin/schemathesis --config-file schemathesis.toml run ../openapi/openapi.json --url "$MANCALA_URL" \
+    --max-examples "${FUZZ_EXAMPLES:-60}" --seed "${FUZZ_SEED:-20}" --no-color

@@ -1,0 +1,121 @@
+//! Connections to the database.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+
+use super::Result;
+
+/// Connections of one thread: on two cores 8 to 16 in all were best.
+const CONNECTIONS: u32 = 6;
+/// How many of these are kept at hand.
+const AT_HAND: usize = 3;
+/// After how long a rest a connection is pinged before it is used: the database may have been restarted.
+const RESTED: Duration = Duration::from_secs(30);
+
+/// Connections of one thread. Clones share them.
+///
+/// They pin `read committed`: there the loser of a race for a game updates no row, where a stricter level would give
+/// an error. sqlx's pool pings every connection that comes back to it, one more round trip for each request; so those
+/// that have just served one without a fault are kept at hand, and only the others go back to the pool.
+#[derive(Clone)]
+pub struct Database {
+    pool: PgPool,
+    at_hand: AtHand,
+}
+
+type AtHand = Arc<Mutex<Vec<(Instant, PoolConnection<Postgres>)>>>;
+
+/// A connection for statements that stand alone. Say [`Connection::done`] when they have succeeded; one that is simply
+/// dropped is pinged before anybody else gets it.
+pub struct Connection {
+    connection: PoolConnection<Postgres>,
+    at_hand: AtHand,
+}
+
+impl Database {
+    /// Connects when first used.
+    pub fn new(options: PgConnectOptions) -> Self {
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
+            .before_acquire(|connection, meta| {
+                Box::pin(async move {
+                    let rested = meta.idle_for > RESTED;
+                    Ok(!rested || sqlx::Connection::ping(connection).await.is_ok())
+                })
+            })
+            .connect_lazy_with(options.options([
+                ("default_transaction_isolation", "read committed"),
+                ("timezone", "UTC"),
+                ("statement_timeout", "15s"),
+                ("idle_in_transaction_session_timeout", "15s"),
+            ]));
+        Self { pool, at_hand: Arc::default() }
+    }
+
+    /// A connection.
+    ///
+    /// # Errors
+    /// When there is none within ten seconds.
+    pub async fn connection(&self) -> Result<Connection> {
+        let fresh = lock(&self.at_hand).pop().filter(|(since, _)| since.elapsed() < RESTED);
+        let connection = match fresh {
+            Some((_, connection)) => connection,
+            None => self.pool.acquire().await?,
+        };
+        Ok(Connection { connection, at_hand: self.at_hand.clone() })
+    }
+
+    /// A transaction, rolled back unless it is committed.
+    ///
+    /// # Errors
+    /// When there is no connection within ten seconds.
+    pub async fn begin(&self) -> Result<Transaction<'static, Postgres>> {
+        self.pool.begin().await
+    }
+
+    /// How many connections are open, and how many of them idle.
+    pub fn connections(&self) -> (u32, usize) {
+        (self.pool.size(), self.pool.num_idle() + lock(&self.at_hand).len())
+    }
+
+    /// Closes all connections, once they are done.
+    pub async fn close(&self) {
+        lock(&self.at_hand).clear();
+        self.pool.close().await;
+    }
+}
+
+impl Connection {
+    /// Everything went well: the connection is kept at hand for the next request.
+    pub fn done(self) {
+        let mut at_hand = lock(&self.at_hand);
+        if at_hand.len() < AT_HAND {
+            at_hand.push((Instant::now(), self.connection));
+        }
+    }
+}
+
+fn lock(at_hand: &AtHand) -> MutexGuard<'_, Vec<(Instant, PoolConnection<Postgres>)>> {
+    at_hand.lock().expect("nobody panics while holding it")
+}
+
+impl Deref for Connection {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+}
