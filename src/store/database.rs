@@ -52,6 +52,11 @@ impl Database {
             })
             .connect_lazy_with(options.options([
                 ("default_transaction_isolation", "read committed"),
+                // Plans are made once for each statement: making them anew costs more than carrying them out. They may
+                // be made while a table is still small, and would read it whole for as long as they live; every
+                // statement here is meant to go by an index.
+                ("plan_cache_mode", "force_generic_plan"),
+                ("enable_seqscan", "off"),
                 ("timezone", "UTC"),
                 ("statement_timeout", "15s"),
                 ("idle_in_transaction_session_timeout", "15s"),
