@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Which modules of the crate each module may use ("Layout and direction of imports" of `docs/architecture.md`).
 const ARROWS: &[(&str, &[&str])] = &[
@@ -87,7 +87,8 @@ impl Source {
 }
 
 fn read(folder: &str) -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // At run time: a copy of this test may be run on a copy of the sources.
+    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let mut sources = Vec::new();
     let mut folders = vec![root.join(folder)];
     while let Some(folder) = folders.pop() {
@@ -98,7 +99,7 @@ fn read(folder: &str) -> Vec<Source> {
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
                 let code = code(&text);
-                sources.push(Source { path: path.strip_prefix(root).unwrap().to_owned(), text, code });
+                sources.push(Source { path: path.strip_prefix(&root).unwrap().to_owned(), text, code });
             }
         }
     }
@@ -246,7 +247,9 @@ fn sql_is_in_the_store_and_transactions_begin_in_the_service() {
     let rules = [("sqlx::query", "src/store"), (".begin()", "src/service"), (".begin_with(", "src/service")];
     for source in read("src") {
         for (what, home) in rules {
-            if source.code.contains(what) && !source.is_in(home) {
+            // The store's own type hands transactions out to whoever asks, which this test sees to be the service.
+            let hands_out = source.is_in("src/store/database.rs") && what == ".begin()";
+            if source.code.contains(what) && !source.is_in(home) && !hands_out {
                 faults.push(format!("{}: {what} belongs to {home}", source.path.display()));
             }
         }

@@ -1,0 +1,214 @@
+//! The program as a user runs it: its commands, and a server that is killed in the middle of a game.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+const GAMES: &str = include_str!("data/games.ndjson");
+
+fn program() -> Command {
+    // At run time: a copy of this test may be run with a copy of the program.
+    let path = std::env::var_os("CARGO_BIN_EXE_mancala-server").expect("cargo sets it");
+    let mut program = Command::new(path);
+    for variable in ["DATABASE_URL", "MANCALA_DATA_DIR", "MANCALA_LISTEN", "MANCALA_JWT_KEYS", "MANCALA_LOG"]
+    {
+        program.env_remove(variable);
+    }
+    program
+}
+
+fn run(arguments: &[&str], input: &str) -> Output {
+    let mut child = program()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // Beside the reading: a pipe holds only so much.
+    let writing = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    let _ = writing.join().unwrap();
+    output
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn replay_agrees_with_every_position_of_the_handed_games() {
+    let output = run(&["replay", "--trace"], GAMES);
+    assert!(output.status.success());
+    let answers = lines(&output);
+    assert_eq!(answers.len(), 70);
+    for (game, answer) in GAMES.lines().zip(answers) {
+        let game: Value = serde_json::from_str(game).unwrap();
+        assert_eq!(answer["ok"], true, "{answer}");
+        assert_eq!(answer["places"], game["places"]);
+        assert_eq!(answer["stores"], game["record"]["result"]["stores"]);
+        let (expected, found) =
+            (game["positions"].as_array().unwrap(), answer["positions"].as_array().unwrap());
+        assert_eq!(expected.len(), found.len());
+        for (expected, found) in expected.iter().zip(found) {
+            for field in ["pits", "stores", "out", "to_move"] {
+                assert_eq!(expected[field], found[field], "{field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn replay_tells_the_first_bad_event_of_each_record_and_fails() {
+    let good: Value = serde_json::from_str(GAMES.lines().next().unwrap()).unwrap();
+    let spoilt = |spoil: &dyn Fn(&mut Value)| {
+        let mut record = good["record"].clone();
+        spoil(&mut record);
+        record.to_string()
+    };
+    let cases = [
+        (spoilt(&|record| record["events"][5]["pit"] = json!(6)), Some(5), "pit_out_of_range"),
+        (spoilt(&|record| record["events"][5]["pit"] = json!(1000)), Some(5), "pit_out_of_range"),
+        (spoilt(&|record| record["events"][5]["seat"] = json!(2)), Some(5), "not_your_turn"),
+        (spoilt(&|record| record["events"][5]["seat"] = json!(3)), Some(5), "no_such_seat"),
+        (spoilt(&|record| record["events"][5]["seat"] = json!(9)), Some(5), "no_such_seat"),
+        (spoilt(&|record| record["events"][5] = json!({ "seat": 0 })), Some(5), "invalid_value"),
+        (spoilt(&|record| record["events"][5]["pit"] = json!("a")), Some(5), "invalid_value"),
+        (spoilt(&|record| record["result"]["places"] = json!([1, 2, 3])), None, "result_mismatch"),
+        (spoilt(&|record| record["options"]["pits"] = json!(5)), None, "invalid_value"),
+        ("{".to_owned(), None, "invalid_json"),
+    ];
+    let input: Vec<&str> = cases.iter().map(|(record, ..)| record.as_str()).collect();
+    let output = run(&["replay", "-"], &input.join("\n"));
+    assert_eq!(output.status.code(), Some(1));
+    for ((record, at, code), answer) in cases.iter().zip(lines(&output)) {
+        assert_eq!(answer["ok"], false, "{record}");
+        assert_eq!((answer["at"].as_u64(), answer["code"].as_str()), (*at, Some(*code)), "{answer}");
+        assert!(answer["detail"].is_string());
+    }
+}
+
+#[test]
+fn help_tells_every_command_and_setting() {
+    let help = run(&["--help"], "");
+    let text = String::from_utf8_lossy(&help.stdout).into_owned();
+    for word in
+        ["replay", "openapi", "audit", "healthcheck", "DATABASE_URL", "MANCALA_DATA_DIR", "MANCALA_JWT_KEYS"]
+    {
+        assert!(text.contains(word), "{word} is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn a_real_database_needs_a_key_and_the_message_says_how_to_make_one() {
+    let output = program()
+        .args(["--listen", "127.0.0.1:0", "--database-url", "postgres://nobody@127.0.0.1:1/none"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("openssl rand -base64 32"));
+}
+
+/// A folder for a private database, gone at the end.
+struct Home(PathBuf);
+
+impl Home {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("mancala-cli-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server in a process of its own.
+struct Served {
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn start(home: &Path) -> Self {
+        let mut child = program()
+            .args(["--listen", "127.0.0.1:0", "--address-limit", "0", "--data-dir"])
+            .arg(home)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = said
+            .by_ref()
+            .map(Result::unwrap)
+            .find_map(|line| Some(line.split("listens on ").nth(1)?.split(' ').next()?.to_owned()))
+            .expect("the server says where it listens");
+        // Read on, so that the server never waits for somebody to hear it.
+        std::thread::spawn(move || said.for_each(drop));
+        Self { child, url }
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_game_goes_on_from_the_last_acknowledged_move_after_kill_9() {
+    let home = Home::new("kill");
+    let runtime = Runtime::new().unwrap();
+    let mut served = Served::start(&home.0);
+    let client = Client::new();
+    let call = |url: String, token: Option<&str>, body: Option<Value>| {
+        let request = match &body {
+            Some(body) => client.post(url).json(body),
+            None => client.get(url),
+        };
+        let request = match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        runtime.block_on(async { request.send().await.unwrap().json::<Value>().await.unwrap() })
+    };
+    let guest = call(format!("{}/v1/guests", served.url), None, Some(json!({})));
+    let token = guest["access_token"].as_str().unwrap();
+    let new = json!({ "variant": "kalah", "computers": ["easy"], "options": { "stones": 3 }, "seed": 5 });
+    let mut game = call(format!("{}/v1/games", served.url), Some(token), Some(new));
+    let path = format!("/v1/games/{}", game["id"].as_str().unwrap());
+    let mut accepted = Vec::new();
+    while game["status"] == "running" {
+        if game["to_move"] == 0 {
+            let body = json!({ "pit": game["legal"][0], "seq": game["seq"] });
+            let played = call(format!("{}{path}/moves", served.url), Some(token), Some(body.clone()));
+            let event = played["accepted"].clone();
+            if accepted.len() < 3 {
+                served.kill();
+                served = Served::start(&home.0);
+                // The answer might have been lost with the server: the same request gets the same answer.
+                let again = call(format!("{}{path}/moves", served.url), Some(token), Some(body));
+                assert_eq!(again["accepted"], event);
+            }
+            accepted.push(event);
+        }
+        game = call(format!("{}{path}?after_seq={}&wait=25", served.url, game["seq"]), Some(token), None);
+    }
+    let record = call(format!("{}{path}/record", served.url), None, None);
+    for event in &accepted {
+        let place = usize::try_from(event["seq"].as_u64().unwrap() - 1).unwrap();
+        assert_eq!(record["events"][place], json!({ "seat": 0, "pit": event["pit"] }));
+    }
+    let audit = program().args(["audit", "--data-dir"]).arg(&home.0).output().unwrap();
+    let found = String::from_utf8_lossy(&audit.stdout).into_owned();
+    assert!(audit.status.success() && found.starts_with("1 games with "), "{found}");
+    served.kill();
+}
