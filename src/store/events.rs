@@ -68,7 +68,6 @@ impl EventRow {
     pub fn action(&self, reason: AbortReason) -> Action {
         match (self.kind, self.pit) {
             (EventKind::Move, Some(pit)) => Action::Move { pit },
-            // A constraint of the table keeps a move without a pit out.
             (EventKind::Abort | EventKind::Move, _) => Action::Abort(reason),
             (EventKind::Resign, _) => Action::Resign,
             (EventKind::Leave, _) => Action::Leave,
@@ -112,6 +111,9 @@ pub(super) fn event_row(
 ) -> Result<EventRow> {
     let kinds = [EventKind::Move, EventKind::Resign, EventKind::Leave, EventKind::Return, EventKind::Abort];
     let bys = [By::Player, By::Computer, By::Clock];
+    if (kind == EventKind::Move.as_str()) != pit.is_some() {
+        return Err(corrupt("game_event.pit", "a move has a pit, and nothing else has"));
+    }
     Ok(EventRow {
         seq,
         at,
@@ -129,7 +131,8 @@ pub(super) fn event_row(
 /// The events of a game after `seq`, in order.
 pub async fn events_after(db: &mut PgConnection, game: GameId, seq: i32) -> Result<Vec<EventRow>> {
     sqlx::query!(
-        "select seq, at, kind, seat, pit, by from game_event where game_id = $1 and seq > $2 order by seq",
+        r#"select seq, at, kind::text as "kind!", seat, pit, by::text from game_event
+           where game_id = $1 and seq > $2 order by seq"#,
         game.uuid(),
         seq
     )

@@ -101,8 +101,8 @@ pub(super) async fn games(
 ) -> Result<Vec<StoredGame>> {
     sqlx::query_as!(
         GameRow,
-        r#"select g.id, g.group_id, g.variant, g.players, g.options as "options: Json<Asked>", g.ranked, g.seed,
-                  g.starter, g.end_reason, g.seq, g.board, g.board_before, g.to_move, g.left_board, g.departed,
+        r#"select g.id, g.group_id, g.variant::text as "variant!", g.players, g.options as "options: Json<Asked>", g.ranked, g.seed,
+                  g.starter, g.end_reason::text, g.seq, g.board, g.board_before, g.to_move, g.left_board, g.departed,
                   g.resigned, g.deadline, g.created_at, g.ended_at, clock_timestamp() as "now!",
                   coalesce(pg.private
                       and not exists (select from group_member m where m.group_id = g.group_id and m.player_id = $2)
@@ -110,8 +110,8 @@ pub(super) async fn games(
                       false) as "hidden!",
                   s.ids as "player_ids!: Vec<Option<Uuid>>", s.names as "names!: Vec<Option<String>>",
                   s.kinds as "kinds!: Vec<Option<String>>", s.levels as "levels!: Vec<Option<String>>",
-                  e.at as "event_at?", e.kind as "event_kind?", e.seat as "event_seat?", e.pit as "event_pit?",
-                  e.by as "event_by?"
+                  e.at as "event_at?", e.kind::text as "event_kind?", e.seat as "event_seat?", e.pit as "event_pit?",
+                  e.by::text as "event_by?"
            from game g
            left join play_group pg on pg.id = g.group_id
            left join game_event e on e.game_id = g.id and e.seq = g.seq
@@ -276,17 +276,17 @@ pub async fn append(
         r#"with g as (
                update game
                set seq = seq + $3, board = $4, board_before = coalesce($5, board_before), to_move = $6,
-                   left_board = $7, departed = $8, resigned = $9, status = $10, end_reason = $11, places = $12,
+                   left_board = $7, departed = $8, resigned = $9, status = $10::text::game_status, end_reason = $11::text::game_end, places = $12,
                    computer_turn = $13,
-                   deadline = case when $10 <> 'running' then null
+                   deadline = case when $10::text <> 'running' then null
                                    when $5::smallint[] is null then deadline
                                    else now() + make_interval(secs => $14) end,
-                   ended_at = case when $10 <> 'running' then now() end
+                   ended_at = case when $10::text <> 'running' then now() end
                where id = $1 and seq = $2 and status = 'running'
                returning id, deadline
            ), e as (
                insert into game_event (game_id, seq, kind, seat, pit, by)
-               select g.id, $2 + e.n, e.kind, e.seat, e.pit, e.by
+               select g.id, $2 + e.n, e.kind::event_kind, e.seat, e.pit, e.by::event_by
                from g, unnest($15::text[], $16::smallint[], $17::smallint[], $18::text[])
                        with ordinality as e (kind, seat, pit, by, n)
            )
@@ -325,9 +325,10 @@ pub async fn games_with_a_computer_turn(db: &mut PgConnection, limit: i64) -> Re
 
 /// How many games are running, finished and aborted.
 pub async fn games_by_status(db: &mut PgConnection) -> Result<Vec<(String, i64)>> {
-    let rows = sqlx::query!(r#"select status, count(*) as "count!" from game group by status"#)
-        .fetch_all(db)
-        .await?;
+    let rows =
+        sqlx::query!(r#"select status::text as "status!", count(*) as "count!" from game group by status"#)
+            .fetch_all(db)
+            .await?;
     Ok(rows.into_iter().map(|r| (r.status, r.count)).collect())
 }
 

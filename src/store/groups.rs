@@ -62,7 +62,7 @@ pub async fn insert_group(
     private: bool,
 ) -> Result<()> {
     sqlx::query!(
-        "insert into play_group (id, code, variant, options, private) values ($1, $2, $3, $4, $5)",
+        "insert into play_group (id, code, variant, options, private) values ($1, $2, $3::text::variant, $4, $5)",
         id.uuid(),
         code,
         variant.as_str(),
@@ -92,7 +92,7 @@ pub async fn lock_group(db: &mut PgConnection, id: GroupId) -> Result<bool> {
 /// A group by id.
 pub async fn group(db: &mut PgConnection, id: GroupId) -> Result<Option<GroupRow>> {
     let row = sqlx::query!(
-        r#"select pg.code, pg.variant, pg.options as "options: Json<Asked>", pg.private, pg.game_id,
+        r#"select pg.code, pg.variant::text as "variant!", pg.options as "options: Json<Asked>", pg.private, pg.game_id,
                   coalesce(g.status = 'running', false) as "playing!"
            from play_group pg left join game g on g.id = pg.game_id where pg.id = $1"#,
         id.uuid()
@@ -182,7 +182,7 @@ pub async fn update_group(
     private: bool,
 ) -> Result<()> {
     sqlx::query!(
-        "update play_group set variant = $2, options = $3, private = $4 where id = $1",
+        "update play_group set variant = $2::text::variant, options = $3, private = $4 where id = $1",
         id.uuid(),
         variant.as_str(),
         Json(options) as _,

@@ -57,8 +57,8 @@ macro_rules! list {
     ($from:literal, $also:literal, $db:expr, $filter:expr, $viewer:expr, $limit:expr) => {
         sqlx::query_scalar!(
             "select g.id from " + $from + " left join play_group pg on pg.id = g.group_id where " + $also +
-            " and ($1::text is null or g.variant = $1)
-              and ($2::text is null or g.status = $2)
+            " and ($1::text is null or g.variant = $1::text::variant)
+              and ($2::text is null or g.status = $2::text::game_status)
               and g.id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
               and (pg.private is not true
                    or exists (select from group_member m where m.group_id = g.group_id and m.player_id = $4)
@@ -120,8 +120,8 @@ pub struct Stored {
 /// Up to `limit` games after `after` in the order of their making.
 pub async fn all_games(db: &mut PgConnection, after: Option<GameId>, limit: i64) -> Result<Vec<Stored>> {
     let rows = sqlx::query!(
-        "select id, places, status, computer_turn from game
-         where id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') order by id limit $2",
+        r#"select id, places, status::text as "status!", computer_turn from game
+           where id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') order by id limit $2"#,
         after.map(GameId::uuid),
         limit
     )

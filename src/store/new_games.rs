@@ -39,7 +39,7 @@ pub async fn insert_game(db: &mut PgConnection, new: &NewGame<'_>) -> Result<()>
     sqlx::query!(
         "insert into game (id, group_id, rematch_of, variant, players, options, ranked, seed, starter, board, to_move,
                            computer_turn, deadline)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now() + make_interval(secs => $13))",
+         values ($1, $2, $3, $4::text::variant, $5, $6, $7, $8, $9, $10, $11, $12, now() + make_interval(secs => $13))",
         new.id.uuid(),
         new.group.map(GroupId::uuid),
         new.rematch_of.map(GameId::uuid),

@@ -86,7 +86,7 @@ fn every_game_that_was_played_replays_to_what_is_stored() {
             .unwrap();
         assert_eq!(report.events, events.unsigned_abs());
         let mut kinds: Vec<(String, i64)> =
-            sqlx::query_as("select kind, count(*) from game_event group by kind order by kind")
+            sqlx::query_as("select kind::text, count(*) from game_event group by 1 order by 1")
                 .fetch_all(&mut server.database().await)
                 .await
                 .unwrap();
