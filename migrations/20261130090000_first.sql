@@ -30,7 +30,8 @@ create table refresh_token (
     created_at timestamptz not null default now(),
     used_at timestamptz
 );
-create index refresh_token_by_session on refresh_token (session_id);
+create index refresh_token_by_parent on refresh_token (parent);
+create index refresh_token_by_use on refresh_token (used_at) where used_at is not null;
 comment on column refresh_token.hash is 'SHA-256 of the token; the token itself is never stored';
 comment on column refresh_token.parent is 'hash of the token that this one replaced; two children of one parent mean that an answer was lost';
 

@@ -55,7 +55,7 @@ fn serve(options: Serve) -> Outcome {
     init_logs(&options.log)?;
     let Serve { listen, database, jwt_keys, cors_origins, address_limit, .. } = options;
     let listener = TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
-    if let Some(url) = database.database_url {
+    if let Some(url) = database.url()? {
         let keys = jwt_keys.ok_or(
             "MANCALA_JWT_KEYS is not set. With DATABASE_URL several servers may share one database, so they need one \
              key: set it to the output of `openssl rand -base64 32` on all of them.",
@@ -105,7 +105,7 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
 async fn serve_until_stopped(settings: Settings) -> Outcome {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let server = tokio::select! {
+    let mut server = tokio::select! {
         server = server::start(settings) => server?,
         _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
         _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
@@ -117,6 +117,7 @@ async fn serve_until_stopped(settings: Settings) -> Outcome {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = server.broken() => return Err("a part of the server has ended by itself; see the log".into()),
     }
     tracing::info!("stopping");
     server.stop().await;
@@ -172,10 +173,13 @@ fn openapi(v3_0: bool) -> Outcome {
 
 fn audit(database: Database) -> Outcome {
     init_logs("warn")?;
-    if let Some(url) = database.database_url {
+    if let Some(url) = database.url()? {
         return block_on(audit_database(&url));
     }
     let home = database.data_dir.unwrap_or_else(default_home);
+    if !home.join("pg").exists() {
+        return Err(format!("there is no private database in {}", home.display()).into());
+    }
     match with_cluster(&home, |url, _| block_on(audit_database(url))) {
         // A server runs on the folder: its database can be read beside it.
         Err(error) if matches!(error.downcast_ref(), Some(EmbeddedError::InUse { .. })) => {

@@ -66,6 +66,22 @@ pub struct Database {
     pub data_dir: Option<PathBuf>,
 }
 
+impl Database {
+    /// The URL of a real database, if one is named. An empty one is none.
+    ///
+    /// # Errors
+    /// When it is the URL of something else.
+    pub fn url(&self) -> Result<Option<String>, String> {
+        match self.database_url.as_deref() {
+            None | Some("") => Ok(None),
+            Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Ok(Some(url.to_owned()))
+            }
+            Some(_) => Err("DATABASE_URL must begin with postgres://".to_owned()),
+        }
+    }
+}
+
 /// How to serve.
 #[derive(Debug, Args)]
 pub struct Serve {

@@ -78,8 +78,8 @@ pub struct Server {
 /// When the database cannot be reached or migrated, or the listener cannot be used.
 pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let database = settings.database;
+    store::migrate(&database).await?;
     let own = Database::new(database.clone());
-    store::migrate(&mut *own.connection().await?).await?;
     let stopping = CancellationToken::new();
     let metrics = Arc::new(Metrics::new());
     let service = Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone()));
@@ -97,6 +97,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
             .app_data(metrics.clone())
             .app_data(limits.clone())
             .app_data(embedded.clone())
+            .wrap(from_fn(http::known_parameters))
             .wrap(Compress::default())
             .wrap(cors(&origins))
             .wrap(from_fn(http::frame))
@@ -109,6 +110,8 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     .disable_signals()
     .client_request_timeout(HEADERS_WITHIN)
     .keep_alive(KEEP_ALIVE)
+    // A compressed answer goes out in several writes, and must not wait for the first to be acknowledged.
+    .tcp_nodelay(true)
     .shutdown_timeout(STOP_WITHIN_SECONDS)
     .listen(settings.listener)?
     .run();
@@ -121,9 +124,17 @@ impl Server {
         self.address
     }
 
-    /// Its use cases, for what the command line does besides serving.
+    /// Its use cases.
     pub fn service(&self) -> &Service {
         &self.service
+    }
+
+    /// Returns when a part of the server has ended by itself, which none should.
+    pub async fn broken(&mut self) {
+        tokio::select! {
+            _ = &mut self.serving => {}
+            _ = self.loops.join_next() => {}
+        }
     }
 
     /// Answers every request that has come in, cuts waiting ones short, and ends.

@@ -61,7 +61,7 @@ impl std::str::FromStr for Level {
 /// The pit that `level` plays for the seat to move; `None` only when the game is over.
 ///
 /// The same position, seed and level give the same pit, as long as `time` does not cut the search short
-/// (`easy` and `medium` never need it). Thinks for at most about `time`; meant for a thread of its own.
+/// (`easy` and `medium` hardly need it). Thinks for at most about `time`; meant for a thread of its own.
 pub fn choose(level: Level, position: &Position, seed: u64, time: Duration) -> Option<u8> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut pits: Vec<u8> = position.legal().collect();
@@ -75,7 +75,7 @@ pub fn choose(level: Level, position: &Position, seed: u64, time: Duration) -> O
     }
     let depths = match level {
         Level::Easy => 1..=1,
-        Level::Medium => 5..=5,
+        Level::Medium => 1..=5,
         Level::Hard | Level::Perfect => 1..=14,
     };
     let deadline = Instant::now() + time;

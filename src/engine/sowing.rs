@@ -52,7 +52,7 @@ pub enum SowError {
     #[error("the game is over")]
     GameOver,
     /// There is no such pit.
-    #[error("pit {pit} does not exist, a side has pits 0 to {}", pits - 1)]
+    #[error("there is no such pit: a side has pits 0 to {}", pits - 1)]
     PitOutOfRange {
         /// The pit asked for.
         pit: u8,

@@ -59,7 +59,7 @@ impl<T: DeserializeOwned> FromRequest for Body<T> {
                     if sent { "the body must be application/json" } else { "Content-Type is missing" };
                 return Err(Failure::new(ProblemCode::UnsupportedMediaType, detail));
             }
-            Ok(Self { value: parse(json)?, raw: raw.clone() })
+            Ok(Self { value: parse(json)?, raw })
         })
     }
 }

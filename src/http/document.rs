@@ -175,6 +175,7 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
             C::NotHost,
             C::GroupPlaying,
             C::TooFewMembers,
+            C::PlayerNotFound,
             C::IdempotencyKeyReused,
         ],
         "preview_position" => &[C::InvalidPosition],
@@ -210,9 +211,8 @@ fn add_problems(operation: &mut Value) {
             add(&[ProblemCode::TokenMissing]);
         }
     }
-    if operation.get("parameters").is_some() {
-        add(&[ProblemCode::InvalidParameter]);
-    }
+    // Of the path, the query or a header; any operation can be sent a query that it does not know.
+    add(&[ProblemCode::InvalidParameter]);
     if operation.get("requestBody").is_some() {
         add(&[
             ProblemCode::InvalidJson,

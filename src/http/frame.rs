@@ -1,6 +1,6 @@
 //! What frames every request: its id, its log line, its metrics, HEAD, and the headers that every response has.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -9,12 +9,16 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpResponse};
+use tokio::time::timeout;
 use tracing::Instrument;
 use uuid::Uuid;
 
 use super::limits::BudgetHeaders;
 use super::problem::{Failure, ProblemCode};
 use crate::telemetry::Metrics;
+
+/// In which every request is answered: longer than the longest poll and the slowest statement together.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -33,7 +37,14 @@ pub async fn frame(
         request.head_mut().method = Method::GET;
     }
     let metrics = request.app_data::<Data<Metrics>>().cloned();
-    let mut response = next.call(request).instrument(span.clone()).await?.map_into_boxed_body();
+    let answering = next.call(request).instrument(span.clone());
+    let mut response = match timeout(ANSWER_WITHIN, answering).await {
+        Ok(response) => response?.map_into_boxed_body(),
+        Err(_) => {
+            let failure = Failure::new(ProblemCode::Unavailable, "the answer took too long; try again soon");
+            return Err(failure.retry_after(2).into());
+        }
+    };
     response = in_one_shape(response, &id);
     let route = response.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
     if let Some(metrics) = metrics {
@@ -77,8 +88,13 @@ fn in_one_shape(response: ServiceResponse<BoxBody>, id: &str) -> ServiceResponse
     let failure = Failure::new(code, code.title());
     let problem = failure.problem((code == ProblemCode::Internal).then(|| id.to_owned()));
     let body = serde_json::to_string(&problem).expect("a problem always serialises");
-    let (request, _) = response.into_parts();
-    let response = HttpResponse::build(code.status()).content_type("application/problem+json").body(body);
+    let (request, old) = response.into_parts();
+    let mut response = HttpResponse::build(code.status()).content_type("application/problem+json").body(body);
+    // What other layers have said about the answer still holds, except about its old body.
+    let of_the_body = [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING];
+    for (name, value) in old.headers().iter().filter(|(name, _)| !of_the_body.contains(name)) {
+        response.headers_mut().append(name.clone(), value.clone());
+    }
     ServiceResponse::new(request, response)
 }
 

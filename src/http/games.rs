@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actix_web::http::header::{self, ETAG, IF_NONE_MATCH, LOCATION};
+use actix_web::http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH, LOCATION};
 use actix_web::web::{Data, Path, Query};
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use base64::Engine;
@@ -20,9 +20,6 @@ use crate::ids::{GameId, PlayerId};
 use crate::options::Asked;
 use crate::service::{MAX_SEED, NewSolo, Service};
 use crate::store::{GameFilter, StoredGame};
-
-/// Games on one page of a list.
-const PAGE: usize = 20;
 
 /// Who begins.
 #[derive(Clone, Copy, Default, Deserialize, ToSchema)]
@@ -68,7 +65,8 @@ pub struct Waiting {
     /// Answer as soon as the game has more events than this.
     #[param(minimum = 0, maximum = 2147483647_u32, required = false)]
     pub after_seq: Option<u32>,
-    /// For how many seconds to wait for that, at most 25. At the end of the wait the game is answered as it is.
+    /// For how many seconds to wait for that, at most 25. At the end of the wait the game is answered as it is. Without
+    /// `after_seq` there is nothing to wait for.
     #[param(minimum = 0, maximum = 25, required = false)]
     pub wait: Option<u32>,
 }
@@ -158,7 +156,11 @@ pub fn created(game: &StoredGame) -> HttpResponse {
 
 /// The answer with a game as it is now.
 pub fn answered(game: &StoredGame) -> HttpResponse {
-    HttpResponse::Ok().insert_header((ETAG, etag(game))).json(Game::from(game))
+    HttpResponse::Ok()
+        .insert_header((ETAG, etag(game)))
+        // To be kept, and to be asked for again with its ETag.
+        .insert_header((CACHE_CONTROL, "private, no-cache"))
+        .json(Game::from(game))
 }
 
 fn etag(game: &StoredGame) -> String {
@@ -231,14 +233,9 @@ pub async fn list_games(
         player: query.player,
         before: query.cursor.as_deref().map(parse_cursor).transpose()?,
     };
-    let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
-    let mut games = service.list_games(viewer.player(), filter, limit).await?;
-    let more = games.len() > PAGE;
-    games.truncate(PAGE);
-    let next = games.last().filter(|_| more).map(|game| URL_SAFE_NO_PAD.encode(game.id.uuid().as_bytes()));
-    Ok(HttpResponse::Ok()
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .json(GamePage { items: games.iter().map(Game::from).collect(), next }))
+    let page = service.list_games(viewer.player(), filter).await?;
+    let next = page.next.map(|id| URL_SAFE_NO_PAD.encode(id.uuid().as_bytes()));
+    Ok(HttpResponse::Ok().json(GamePage { items: page.games.iter().map(Game::from).collect(), next }))
 }
 
 fn parse_cursor(text: &str) -> Result<GameId, Failure> {

@@ -1,6 +1,5 @@
 //! Guests and the tokens of their devices; the caller's own player.
 
-use actix_web::http::header::CACHE_CONTROL;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpResponse, delete, get, patch, post};
 use serde::{Deserialize, Serialize};
@@ -111,7 +110,7 @@ pub async fn create_guest(
     let Tokens { access_token, token_type, expires_in, refresh_token } = device.tokens.into();
     let player = Player::from(&device.player);
     let answer = SignedIn { player, access_token, token_type, expires_in, refresh_token };
-    Ok(HttpResponse::Created().insert_header((CACHE_CONTROL, "no-store")).json(answer))
+    Ok(HttpResponse::Created().json(answer))
 }
 
 /// Get new tokens
@@ -129,7 +128,7 @@ pub async fn refresh_session(
 ) -> Result<HttpResponse, Failure> {
     let token = RefreshToken::presented(body.value.refresh_token);
     let tokens = service.refresh(&token, OffsetDateTime::now_utc()).await?;
-    Ok(HttpResponse::Ok().insert_header((CACHE_CONTROL, "no-store")).json(Tokens::from(tokens)))
+    Ok(HttpResponse::Ok().json(Tokens::from(tokens)))
 }
 
 /// Sign this device out

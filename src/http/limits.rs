@@ -17,7 +17,6 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
-use super::caller::Caller;
 use super::problem::{Failure, ProblemCode};
 use crate::ids::PlayerId;
 
@@ -127,18 +126,7 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A caller who may leave or return now.
-pub struct ComingOrGoing(pub Caller);
-
-impl FromRequest for ComingOrGoing {
-    type Error = Failure;
-    type Future = Ready<Result<Self, Failure>>;
-
-    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let caller = Caller::from_request(request, payload).into_inner();
-        ready(caller.and_then(|caller| {
-            limits(request).comings_and_goings.take(&caller.player(), request)?;
-            Ok(Self(caller))
-        }))
-    }
+/// Takes one from what a player may do in coming and going.
+pub fn come_or_go(player: PlayerId, request: &HttpRequest) -> Result<(), Failure> {
+    limits(request).comings_and_goings.take(&player, request)
 }

@@ -15,26 +15,28 @@ mod play;
 mod preview;
 mod problem;
 mod records;
+mod routes;
 mod strict;
 mod variants;
 
 pub use frame::frame;
 pub use limits::Limits;
 pub use records::replay_line;
+pub use routes::known_parameters;
 
 use std::sync::LazyLock;
 
+use actix_web::HttpResponse;
 use actix_web::error::{PathError, QueryPayloadError};
-use actix_web::http::Method;
-use actix_web::http::header::{ALLOW, CACHE_CONTROL};
+use actix_web::http::header::CACHE_CONTROL;
 use actix_web::web::{self, PathConfig, QueryConfig, Redirect};
-use actix_web::{HttpRequest, HttpResponse};
 use utoipa_actix_web::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use document::{document, document_3_0};
 use problem::{Failure, ProblemCode};
+use routes::unknown;
 
 /// Every documented operation.
 pub fn operations(config: &mut ServiceConfig) {
@@ -104,58 +106,4 @@ fn path_failure(error: &PathError) -> Failure {
 
 fn query_failure(error: &QueryPayloadError) -> Failure {
     Failure::new(ProblemCode::InvalidParameter, format!("the query is malformed: {error}"))
-}
-
-/// A path that nobody serves, or a method that its path does not know.
-async fn unknown(request: HttpRequest) -> Result<HttpResponse, Failure> {
-    let allowed = methods(request.path());
-    if allowed.is_empty() {
-        return Err(Failure::new(ProblemCode::RouteNotFound, "there is nothing at this path; see /docs/"));
-    }
-    let allow = allow(&allowed);
-    if request.method() == Method::OPTIONS {
-        return Ok(HttpResponse::NoContent().insert_header((ALLOW, allow)).finish());
-    }
-    Ok(not_allowed(&allow))
-}
-
-fn allow(methods: &[&str]) -> String {
-    let head = if methods.contains(&"GET") { ", HEAD" } else { "" };
-    format!("{}{head}, OPTIONS", methods.join(", "))
-}
-
-fn not_allowed(allow: &str) -> HttpResponse {
-    let failure = Failure::new(ProblemCode::MethodNotAllowed, format!("this path knows {allow}"));
-    let mut response = actix_web::ResponseError::error_response(&failure);
-    response.headers_mut().insert(ALLOW, allow.parse().expect("methods are ASCII"));
-    response
-}
-
-/// The methods of every documented path, by its segments.
-static ROUTES: LazyLock<Vec<(Vec<String>, Vec<String>)>> = LazyLock::new(|| {
-    let document = document();
-    let paths = document["paths"].as_object().into_iter().flatten();
-    paths
-        .map(|(path, item)| {
-            let methods = item.as_object().into_iter().flat_map(|item| item.keys());
-            let segments = path.split('/').map(str::to_owned).collect();
-            (segments, methods.map(|method| method.to_uppercase()).collect())
-        })
-        .chain(
-            ["/openapi.json", "/openapi-3.0.json", "/docs/", "/"]
-                .map(|path| (path.split('/').map(str::to_owned).collect(), vec!["GET".to_owned()])),
-        )
-        .collect()
-});
-
-fn methods(path: &str) -> Vec<&'static str> {
-    let asked: Vec<&str> = path.split('/').collect();
-    let fits = |segments: &[String]| {
-        segments.len() == asked.len()
-            && segments.iter().zip(&asked).all(|(s, a)| s == a || (s.starts_with('{') && !a.is_empty()))
-    };
-    let fitting = ROUTES.iter().filter(|(segments, _)| fits(segments));
-    // A path that is written out is meant before one with a parameter in the same place.
-    let closest = fitting.min_by_key(|(segments, _)| segments.iter().filter(|s| s.starts_with('{')).count());
-    closest.into_iter().flat_map(|(_, methods)| methods.iter().map(String::as_str)).collect()
 }

@@ -2,14 +2,14 @@
 
 use actix_web::http::header::ETAG;
 use actix_web::web::{Data, Path};
-use actix_web::{HttpResponse, post};
+use actix_web::{HttpRequest, HttpResponse, post};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{Body, Empty};
 use super::caller::Caller;
 use super::games::answered;
-use super::limits::ComingOrGoing;
+use super::limits::come_or_go;
 use super::objects::{Event, Game};
 use super::problem::Failure;
 use crate::ids::GameId;
@@ -67,7 +67,8 @@ pub struct RematchAnswer {
 /// since `seq`; somebody leaving, returning or resigning in between does not spoil it.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = NewMove,
     params(("id" = GameId, Path, description = "The game.")),
-    responses((status = 200, description = "The move counts.", body = PlayedMove)))]
+    responses((status = 200, description = "The move counts.", body = PlayedMove,
+        headers(("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games/{id}/moves")]
 pub async fn create_move(
     service: Data<Service>,
@@ -89,7 +90,7 @@ pub async fn create_move(
 /// Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
-    responses((status = 200, description = "The caller has resigned.", body = Game)))]
+    responses((status = 200, description = "The caller has resigned.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games/{id}/resign")]
 pub async fn resign_game(
     service: Data<Service>,
@@ -106,15 +107,20 @@ pub async fn resign_game(
 /// together with returning. Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
-    responses((status = 200, description = "The computer plays.", body = Game)))]
+    responses((status = 200, description = "The computer plays.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games/{id}/leave")]
 pub async fn leave_game(
     service: Data<Service>,
-    caller: ComingOrGoing,
+    caller: Caller,
     id: Path<GameId>,
     _body: Body<Empty>,
+    request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
-    Ok(answered(&service.leave(caller.0.player(), *id).await?))
+    // Only what changes something counts.
+    if !service.is_away(caller.player(), *id).await? {
+        come_or_go(caller.player(), &request)?;
+    }
+    Ok(answered(&service.leave(caller.player(), *id).await?))
 }
 
 /// Return to a game
@@ -122,15 +128,19 @@ pub async fn leave_game(
 /// Takes the seat back from the computer. At most 4 times a minute together with leaving. Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
-    responses((status = 200, description = "The caller plays again.", body = Game)))]
+    responses((status = 200, description = "The caller plays again.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games/{id}/return")]
 pub async fn return_to_game(
     service: Data<Service>,
-    caller: ComingOrGoing,
+    caller: Caller,
     id: Path<GameId>,
     _body: Body<Empty>,
+    request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
-    Ok(answered(&service.return_to(caller.0.player(), *id).await?))
+    if service.is_away(caller.player(), *id).await? {
+        come_or_go(caller.player(), &request)?;
+    }
+    Ok(answered(&service.return_to(caller.player(), *id).await?))
 }
 
 /// Ask for a rematch

@@ -57,10 +57,10 @@ codes! {
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
     RequestTimeout = "request_timeout", REQUEST_TIMEOUT, "The request did not arrive in time.";
-    Stale = "stale", CONFLICT, "A move has been made since the state that you looked at.";
+    Stale = "stale", CONFLICT, "A move has been made since the state that you looked at, by you, for you or by another seat.";
     NotYourTurn = "not_your_turn", CONFLICT, "It is not your turn.";
     GameOver = "game_over", CONFLICT, "The game is over.";
-    TurnPlayedForYou = "turn_played_for_you", CONFLICT, "The clock or the computer has played this turn for you.";
+    TurnPlayedForYou = "turn_played_for_you", CONFLICT, "The clock or the computer has made this very move for you.";
     AlreadyPlaced = "already_placed", CONFLICT, "Your seat already has its place.";
     GroupFull = "group_full", CONFLICT, "The group is full.";
     GroupPlaying = "group_playing", CONFLICT, "A game of the group is running.";
@@ -278,13 +278,19 @@ impl Failure {
                 Self::new(ProblemCode::Unavailable, "the database cannot be reached; try again soon")
                     .retry_after(2)
             }
-            sqlx::Error::Database(e) if e.code().is_some_and(|c| c.starts_with("57P") || c == "53300") => {
-                Self::new(ProblemCode::Unavailable, "the database is restarting; try again soon")
-                    .retry_after(2)
+            sqlx::Error::Database(e) if e.code().is_some_and(|code| is_passing(&code)) => {
+                Self::new(ProblemCode::Unavailable, "the database is busy; try again soon").retry_after(2)
             }
             _ => Self::new(ProblemCode::Internal, "the request could not be carried out"),
         }
     }
+}
+
+/// Whether a fault of the database is one of the moment: lost connections, too many of them, restarts, statements and
+/// transactions that took too long, deadlocks, locks that could not be had.
+fn is_passing(sqlstate: &str) -> bool {
+    let classes = ["08", "40", "53", "57P"];
+    classes.iter().any(|class| sqlstate.starts_with(class)) || ["57014", "25P03", "55P03"].contains(&sqlstate)
 }
 
 /// The code of a pit that cannot be sown.

@@ -1,6 +1,6 @@
 //! Records: a game's own, and the replay of any. The same replay serves the command line.
 
-use actix_web::http::header::{ACCEPT, VARY};
+use actix_web::http::header::{Accept, Header, VARY};
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::options::{Asked, Options};
 use crate::service::Service;
 use crate::store::StoredGame;
 
-/// Most events in a record: no game of these rules comes near.
+/// Most events in a record: far more than any game that is played takes.
 const MAX_EVENTS: usize = 10_000;
 
 /// Which form of a record this is.
@@ -296,14 +296,14 @@ pub async fn get_record(
     })
 }
 
-/// Whether text is named before JSON in `Accept`.
+/// Whether `Accept` prefers text to JSON.
 fn wants_text(request: &HttpRequest) -> bool {
-    let accept = request.headers().get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let place = |wanted: &str| accept.split(',').position(|range| range.trim().starts_with(wanted));
-    match (place("text/plain"), place("application/json")) {
-        (Some(text), Some(json)) => text < json,
-        (text, _) => text.is_some(),
-    }
+    let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
+    let known = accepted
+        .iter()
+        .map(|kind| kind.essence_str())
+        .find(|kind| ["text/plain", "text/*", "application/json", "application/*", "*/*"].contains(kind));
+    known.is_some_and(|kind| kind.starts_with("text/"))
 }
 
 /// Replay a record

@@ -38,6 +38,12 @@ impl Service {
     pub async fn audit(&self) -> Result<Report> {
         let mut report = Report::default();
         let mut after = None;
+        let mut tx = self.database.begin().await?;
+        store::read_one_snapshot(&mut tx).await?;
+        for game in store::games_that_are_gone(&mut tx).await? {
+            let what = "there are events, but no game".to_owned();
+            report.differences.push(Difference { game, what });
+        }
         loop {
             // Every batch is one snapshot of the database: rows and logs of running games belong together.
             let mut tx = self.database.begin().await?;
@@ -92,6 +98,8 @@ fn compare(row: &Stored, stored: &StoredGame, log: &[EventRow]) -> Vec<String> {
     let by_rule: Option<Vec<i16>> = replayed.places().into_iter().map(|p| p.map(i16::from)).collect();
     let by_rule = by_rule.filter(|_| end.is_some());
     check("places", format!("{:?}", row.places), format!("{by_rule:?}"));
+    let seats: Vec<i16> = stored.options.rules().seats().map(|seat| seat.get().into()).collect();
+    check("seats", format!("{:?}", row.seats), format!("{seats:?}"));
     check("status", row.status.clone(), Status::of(end).as_str().to_owned());
     let computer_turn = computer_to_play(&replayed, &stored.seats, &stored.options).is_some();
     check("computer_turn", row.computer_turn.to_string(), computer_turn.to_string());

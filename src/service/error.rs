@@ -106,8 +106,8 @@ pub enum Conflict {
     /// The game has ended.
     #[error("the game is over")]
     GameOver,
-    /// The clock or the computer has played this turn for the caller.
-    #[error("this turn has been played for you")]
+    /// The clock or the computer has made this very move for the caller.
+    #[error("this very move has been made for you, by the clock or the computer")]
     TurnPlayedForYou,
     /// The seat has left the board and has its place.
     #[error("your seat already has its place")]

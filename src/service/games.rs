@@ -14,7 +14,7 @@ use crate::cpu::Level;
 use crate::engine::{Game, Record, Seat, Variant};
 use crate::ids::{GameId, GroupId, PlayerId};
 use crate::options::{Asked, Options};
-use crate::store::{self, EventRow, GameFilter, NewGame, Occupant, StoredGame};
+use crate::store::{self, EventRow, GameFilter, GamePage, NewGame, Occupant, StoredGame};
 
 /// The greatest seed: clients count in doubles.
 pub const MAX_SEED: u64 = (1 << 53) - 1;
@@ -132,13 +132,8 @@ impl Service {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn list_games(
-        &self,
-        viewer: Option<PlayerId>,
-        filter: GameFilter,
-        limit: i64,
-    ) -> Result<Vec<StoredGame>> {
-        Ok(store::list_games(&mut *self.database.connection().await?, filter, viewer, limit).await?)
+    pub async fn list_games(&self, viewer: Option<PlayerId>, filter: GameFilter) -> Result<GamePage> {
+        Ok(store::list_games(&mut *self.database.connection().await?, filter, viewer).await?)
     }
 
     /// A game with its record.

@@ -59,11 +59,12 @@ impl Service {
         if row.revoked {
             return Err(Error::RefreshInvalid);
         }
-        let family = store::family(&mut tx, &hash, row.parent.as_deref()).await?;
         let good = match row.used_at {
-            // The device got both answers of a repeated request and goes on with one: the other is dead from then.
-            None => !family.sibling_used,
-            Some(used) => row.now - used <= FORGIVENESS && family.children == 1 && !family.child_used,
+            None => true,
+            Some(used) => {
+                let successors = store::successors(&mut tx, &hash).await?;
+                row.now - used <= FORGIVENESS && successors.count == 1 && !successors.used
+            }
         };
         if !good {
             store::end_session(&mut tx, row.session).await?;
@@ -71,7 +72,7 @@ impl Service {
             return Err(Error::RefreshReused);
         }
         let next = RefreshToken::generate();
-        store::mark_used(&mut tx, &hash).await?;
+        store::mark_used(&mut tx, &hash, row.parent.as_deref()).await?;
         store::insert_refresh(&mut tx, row.session, &next.hash(), Some(&hash)).await?;
         tx.commit().await?;
         Ok(self.tokens(Identity { player: row.player, session: row.session }, next, now))

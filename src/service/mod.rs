@@ -10,13 +10,14 @@ mod identity;
 mod moves;
 mod rematch;
 mod starter;
+mod thinking;
 mod write;
 
 pub use error::{Conflict, Error};
 pub use games::{MAX_SEED, NewSolo};
 pub use groups::{GroupChange, NewGroup};
 pub use identity::{Device, Tokens};
-pub use moves::Played;
+pub use moves::{ComputerTurn, Played};
 pub use rematch::Rematch;
 
 use std::sync::Arc;
@@ -25,6 +26,8 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
+
+use thinking::Thinking;
 
 use crate::account::SigningKeys;
 use crate::ids::PlayerId;
@@ -38,6 +41,7 @@ pub struct Service {
     databases: Arc<std::sync::Mutex<Vec<Database>>>,
     keys: Arc<SigningKeys>,
     metrics: Arc<Metrics>,
+    thinking: Arc<Thinking>,
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
     /// Rung when a computer may have got the turn, so that its worker need not wait for its next look.
     pub(crate) computer_turns: Arc<Notify>,
@@ -77,6 +81,7 @@ impl Service {
             database,
             keys: Arc::new(keys),
             metrics,
+            thinking: Arc::default(),
             counted: Arc::default(),
             computer_turns: Arc::default(),
             stopping,

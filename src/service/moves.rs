@@ -1,23 +1,17 @@
 //! Acting in a game: move, resign, leave, return. Every use case loads, decides, and writes under the guard; when the
 //! guard does not hold it loads and decides again, so that a request can be repeated until it is answered.
 
-use std::time::Duration;
-
 use sqlx::PgConnection;
 
 use super::events::{EventView, Since, history, since};
 use super::write::{Plan, computer_to_play};
 use super::{Conflict, Error, Result, Service};
-use crate::cpu;
 use crate::engine::{Action, ActionError, Seat};
 use crate::ids::{GameId, PlayerId};
 use crate::store::{self, By, StoredGame};
 
 /// Every lost race means that somebody else's event was written, so this many in a row hardly happen.
 const ATTEMPTS: usize = 64;
-
-/// How long a level may think about one sowing.
-const THINKING_TIME: Duration = Duration::from_millis(700);
 
 /// A move that counts.
 #[derive(Debug)]
@@ -26,6 +20,17 @@ pub struct Played {
     pub accepted: EventView,
     /// The game as it is now.
     pub game: StoredGame,
+}
+
+/// What has become of a computer's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComputerTurn {
+    /// The computer does not have the turn.
+    NotDue,
+    /// It has played and the turn is somebody else's.
+    Played,
+    /// It has the next turn as well.
+    DueAgain,
 }
 
 impl Service {
@@ -115,6 +120,16 @@ impl Service {
         .await
     }
 
+    /// Whether `player` has left the game and not returned.
+    ///
+    /// # Errors
+    /// `GameNotFound` or `NotSeated`.
+    pub async fn is_away(&self, player: PlayerId, id: GameId) -> Result<bool> {
+        let stored = self.game(Some(player), id).await?;
+        let seat = seat_of(&stored, player)?;
+        Ok(stored.game.is_left(seat))
+    }
+
     /// Writes the events that `decide` wants for the player's seat; none means that they lie there already.
     async fn act(
         &self,
@@ -144,45 +159,45 @@ impl Service {
         Err(Error::Busy)
     }
 
-    /// Plays one sowing of a game in which the computer has the turn. True when it has the next turn as well.
+    /// Plays one sowing of a game in which the computer has the turn, if it is so.
     /// Harmless to call at any time, from any number of processes: the guard lets one write through.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn play_computer_turn(&self, id: GameId) -> Result<bool> {
+    pub async fn play_computer_turn(&self, id: GameId) -> Result<ComputerTurn> {
         let mut db = self.database.connection().await?;
         let stored = store::game(&mut db, id, None).await?;
         db.done();
-        let Some(stored) = stored else { return Ok(false) };
+        let Some(stored) = stored else { return Ok(ComputerTurn::NotDue) };
         let Some((seat, level)) = stored.game.position().to_move().zip(computer_to_play(
             &stored.game,
             &stored.seats,
             &stored.options,
         )) else {
-            return Ok(false);
+            return Ok(ComputerTurn::NotDue);
         };
-        let position = *stored.game.position();
         let seed = stored.seed.wrapping_add(u64::from(stored.seq.unsigned_abs()) << 32);
-        // No connection is held while it thinks, and it thinks on a thread of its own.
-        let thinking =
-            tokio::task::spawn_blocking(move || cpu::choose(level, &position, seed, THINKING_TIME));
-        let pit = thinking.await.map_err(|e| Error::Database(sqlx::Error::Io(std::io::Error::other(e))))?;
-        let Some(pit) = pit else { return Ok(false) };
+        // No connection is held while it thinks.
+        let pit = self.thinking.choose(level, *stored.game.position(), seed).await;
+        let Some(pit) = pit else { return Ok(ComputerTurn::NotDue) };
         let mut plan = Plan::new(&stored);
         plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Computer))?;
         let mut db = self.database.connection().await?;
         let written = self.commit(&mut db, &stored, plan).await?;
         db.done();
         // Not written: somebody else has acted; whether the turn is still the computer's is for the next look.
-        Ok(written.is_none_or(|(now, _)| computer_to_play(&now.game, &now.seats, &now.options).is_some()))
+        let again =
+            written.is_none_or(|(now, _)| computer_to_play(&now.game, &now.seats, &now.options).is_some());
+        Ok(if again { ComputerTurn::DueAgain } else { ComputerTurn::Played })
     }
 
-    /// Games in which the computer has the turn.
+    /// Games in which the computer has the turn, oldest first, without those in `taken`.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn computer_turns(&self, limit: i64) -> Result<Vec<GameId>> {
-        Ok(store::games_with_a_computer_turn(&mut *self.database.connection().await?, limit).await?)
+    pub async fn computer_turns(&self, taken: &[GameId], limit: i64) -> Result<Vec<GameId>> {
+        let mut db = self.database.connection().await?;
+        Ok(store::games_with_a_computer_turn(&mut db, taken, limit).await?)
     }
 }
 

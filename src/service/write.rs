@@ -110,8 +110,8 @@ pub(super) fn computer_to_play(game: &Game, seats: &[Occupant], options: &Option
     let seat = game.position().to_move()?;
     let people = || game.rules().seats().zip(seats).filter(|(_, o)| o.person().is_some()).map(|(s, _)| s);
     let attended = people().any(|s| !game.is_left(s) && !game.is_resigned(s));
-    let abandoned = people().any(|s| game.is_left(s) && !game.is_resigned(s)) && !attended;
-    if abandoned {
+    let can_return = |s| game.is_left(s) && !game.position().is_out(s);
+    if !attended && people().any(can_return) {
         return None;
     }
     match &seats[seat.index()] {

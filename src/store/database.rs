@@ -53,10 +53,12 @@ impl Database {
             .connect_lazy_with(options.options([
                 ("default_transaction_isolation", "read committed"),
                 // Plans are made once for each statement: making them anew costs more than carrying them out. They may
-                // be made while a table is still small, and would read it whole for as long as they live; every
-                // statement here is meant to go by an index.
+                // be made while a table is still small and with every value unknown, and would read and sort it whole
+                // for as long as they live; every statement here is meant to go along an index, in its order.
                 ("plan_cache_mode", "force_generic_plan"),
                 ("enable_seqscan", "off"),
+                ("enable_bitmapscan", "off"),
+                ("enable_sort", "off"),
                 ("timezone", "UTC"),
                 ("statement_timeout", "15s"),
                 ("idle_in_transaction_session_timeout", "15s"),
@@ -82,7 +84,10 @@ impl Database {
     /// # Errors
     /// When there is no connection within ten seconds.
     pub async fn begin(&self) -> Result<Transaction<'static, Postgres>> {
-        self.pool.begin().await
+        // On a task of its own, which nobody can abandon half way: sqlx 0.9 forgets a transaction whose BEGIN was sent
+        // but not awaited, and would lend the connection to the next request with the transaction open.
+        let pool = self.pool.clone();
+        tokio::spawn(async move { pool.begin().await }).await.map_err(|_| sqlx::Error::WorkerCrashed)?
     }
 
     /// How many connections are open, and how many of them idle.

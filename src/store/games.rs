@@ -104,10 +104,10 @@ pub(super) async fn games(
         r#"select g.id, g.group_id, g.variant::text as "variant!", g.players, g.options as "options: Json<Asked>", g.ranked, g.seed,
                   g.starter, g.end_reason::text, g.seq, g.board, g.board_before, g.to_move, g.left_board, g.departed,
                   g.resigned, g.deadline, g.created_at, g.ended_at, clock_timestamp() as "now!",
-                  coalesce(pg.private
-                      and not exists (select from group_member m where m.group_id = g.group_id and m.player_id = $2)
-                      and not exists (select from seat v where v.game_id = g.id and v.player_id = $2),
-                      false) as "hidden!",
+                  coalesce(pg.private, false)
+                      and not coalesce($2 = any(s.ids), false)
+                      and not coalesce($2 = any(array(select m.player_id from group_member m
+                                                      where m.group_id = g.group_id)), false) as "hidden!",
                   s.ids as "player_ids!: Vec<Option<Uuid>>", s.names as "names!: Vec<Option<String>>",
                   s.kinds as "kinds!: Vec<Option<String>>", s.levels as "levels!: Vec<Option<String>>",
                   e.at as "event_at?", e.kind::text as "event_kind?", e.seat as "event_seat?", e.pit as "event_pit?",
@@ -315,11 +315,20 @@ pub async fn append(
     Ok(row.map(|row| Appended { at: row.at, deadline: row.deadline }))
 }
 
-/// Running games in which the computer has the turn, oldest first.
-pub async fn games_with_a_computer_turn(db: &mut PgConnection, limit: i64) -> Result<Vec<GameId>> {
-    let ids = sqlx::query_scalar!("select id from game where computer_turn order by id limit $1", limit)
-        .fetch_all(db)
-        .await?;
+/// Running games in which the computer has the turn, oldest first, without those in `taken`.
+pub async fn games_with_a_computer_turn(
+    db: &mut PgConnection,
+    taken: &[GameId],
+    limit: i64,
+) -> Result<Vec<GameId>> {
+    let taken: Vec<Uuid> = taken.iter().map(|id| id.uuid()).collect();
+    let ids = sqlx::query_scalar!(
+        "select id from game where computer_turn and id <> all($1) order by id limit $2",
+        &taken,
+        limit
+    )
+    .fetch_all(db)
+    .await?;
     Ok(ids.into_iter().map(GameId::from).collect())
 }
 

@@ -67,14 +67,12 @@ pub struct RefreshRow {
     pub now: OffsetDateTime,
 }
 
-/// What has become of the tokens around one.
-pub struct Family {
-    /// How many tokens have replaced it.
-    pub children: i64,
-    /// Whether one of those has been used.
-    pub child_used: bool,
-    /// Whether another token that replaced the same parent has been used.
-    pub sibling_used: bool,
+/// What has become of the tokens that replaced one.
+pub struct Successors {
+    /// How many there are.
+    pub count: i64,
+    /// Whether one has been used.
+    pub used: bool,
 }
 
 /// Adds a guest.
@@ -155,32 +153,24 @@ pub async fn lock_refresh(db: &mut PgConnection, hash: &TokenHash) -> Result<Opt
     }))
 }
 
-/// The tokens that replaced `hash`, and those that replaced the same `parent`.
-pub async fn family(db: &mut PgConnection, hash: &TokenHash, parent: Option<&[u8]>) -> Result<Family> {
+/// The tokens that replaced `hash`.
+pub async fn successors(db: &mut PgConnection, hash: &TokenHash) -> Result<Successors> {
     let row = sqlx::query!(
-        r#"select count(*) filter (where parent = $2) as "children!",
-                  count(*) filter (where parent = $2 and used_at is not null) as "children_used!",
-                  count(*) filter (where parent = $3 and hash <> $2 and used_at is not null) as "siblings_used!"
-           from refresh_token
-           where session_id = (select session_id from refresh_token where hash = $1)"#,
-        hash.as_slice(),
-        hash.as_slice(),
-        parent
+        r#"select count(*) as "count!", count(used_at) > 0 as "used!" from refresh_token where parent = $1"#,
+        hash.as_slice()
     )
     .fetch_one(db)
     .await?;
-    Ok(Family {
-        children: row.children,
-        child_used: row.children_used > 0,
-        sibling_used: row.siblings_used > 0,
-    })
+    Ok(Successors { count: row.count, used: row.used })
 }
 
-/// Marks a refresh token as used now, if it was not.
-pub async fn mark_used(db: &mut PgConnection, hash: &TokenHash) -> Result<()> {
+/// Marks a refresh token as used now, if it was not, and with it every other one that replaced the same `parent`: a
+/// device that got two answers to one request goes on with one of them, and the other is dead from then.
+pub async fn mark_used(db: &mut PgConnection, hash: &TokenHash, parent: Option<&[u8]>) -> Result<()> {
     sqlx::query!(
-        "update refresh_token set used_at = clock_timestamp() where hash = $1 and used_at is null",
-        hash.as_slice()
+        "update refresh_token set used_at = clock_timestamp() where (hash = $1 or parent = $2) and used_at is null",
+        hash.as_slice(),
+        parent
     )
     .execute(db)
     .await?;

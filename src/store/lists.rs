@@ -51,56 +51,73 @@ impl Status {
     }
 }
 
-/// One list query: the same conditions over the rows of `$from` where `$also`, each with the index that fits it. A plan
-/// kept for all of them together would read every game to find the few of one player.
+/// Games on one page of a list.
+const PAGE: usize = 20;
+
+/// A page of a list of games.
+pub struct GamePage {
+    /// Newest first.
+    pub games: Vec<StoredGame>,
+    /// The last game of this page, when there are older ones.
+    pub next: Option<GameId>,
+}
+
+/// One list query: the same conditions over the rows of `$from` where `$also`, in the order of `$id`, each with the index
+/// that fits it. One plan for all of them would read every game to find the few of one player; and the limit has to
+/// stand in the text, since a plan made without knowing it expects a large part of all games.
 macro_rules! list {
-    ($from:literal, $also:literal, $db:expr, $filter:expr, $viewer:expr, $limit:expr) => {
+    ($from:literal, $id:literal, $also:literal, $db:expr, $filter:expr, $viewer:expr) => {
         sqlx::query_scalar!(
             "select g.id from " + $from + " left join play_group pg on pg.id = g.group_id where " + $also +
-            " and ($1::text is null or g.variant = $1::text::variant)
+            " and " + $id + " < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+              and ($1::text is null or g.variant = $1::text::variant)
               and ($2::text is null or g.status = $2::text::game_status)
-              and g.id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
               and (pg.private is not true
-                   or exists (select from group_member m where m.group_id = g.group_id and m.player_id = $4)
-                   or exists (select from seat v where v.game_id = g.id and v.player_id = $4))
-            order by g.id desc limit $6",
+                   or coalesce($4 = any(array(select m.player_id from group_member m where m.group_id = g.group_id)), false)
+                   or coalesce($4 = any(array(select v.player_id from seat v where v.game_id = g.id)), false))
+            order by " + $id + " desc limit 21",
             $filter.variant.map(Variant::as_str),
             $filter.status.map(Status::as_str),
             $filter.before.map(GameId::uuid),
             $viewer.map(PlayerId::uuid),
-            $filter.player.map(PlayerId::uuid),
-            $limit
+            $filter.player.map(PlayerId::uuid)
         )
         .fetch_all($db)
         .await?
     };
 }
 
-/// Up to `limit` games that `viewer` may see, newest first.
+/// A page of games that `viewer` may see, newest first.
 pub async fn list_games(
     db: &mut PgConnection,
     filter: GameFilter,
     viewer: Option<PlayerId>,
-    limit: i64,
-) -> Result<Vec<StoredGame>> {
-    let ids = match (filter.player, filter.status) {
-        (Some(_), _) => list!(
-            "seat s join game g on g.id = s.game_id",
-            "s.player_id = $5",
-            &mut *db,
-            filter,
-            viewer,
-            limit
-        ),
+) -> Result<GamePage> {
+    let mut ids = match (filter.player, filter.status) {
+        (Some(_), _) => {
+            list!(
+                "seat s join game g on g.id = s.game_id",
+                "s.game_id",
+                "s.player_id = $5",
+                &mut *db,
+                filter,
+                viewer
+            )
+        }
         (None, Some(Status::Running)) => {
-            list!("game g", "g.status = 'running' and $5::uuid is null", &mut *db, filter, viewer, limit)
+            list!("game g", "g.id", "g.status = 'running' and $5::uuid is null", &mut *db, filter, viewer)
         }
         (None, Some(Status::Aborted)) => {
-            list!("game g", "g.status = 'aborted' and $5::uuid is null", &mut *db, filter, viewer, limit)
+            list!("game g", "g.id", "g.status = 'aborted' and $5::uuid is null", &mut *db, filter, viewer)
         }
-        (None, _) => list!("game g", "$5::uuid is null", &mut *db, filter, viewer, limit),
+        (None, _) => list!("game g", "g.id", "$5::uuid is null", &mut *db, filter, viewer),
     };
-    games(db, &ids, viewer).await
+    let more = ids.len() > PAGE;
+    ids.truncate(PAGE);
+    let next = ids.last().filter(|_| more).map(|id| GameId::from(*id));
+    // A group may have become private since.
+    let games = games(db, &ids, viewer).await?.into_iter().filter(|game| !game.hidden).collect();
+    Ok(GamePage { games, next })
 }
 
 /// What the audit compares with a replay of the log.
@@ -113,6 +130,8 @@ pub struct Stored {
     pub status: String,
     /// Whether the computer has the turn, by which workers find it.
     pub computer_turn: bool,
+    /// The numbers of its seats.
+    pub seats: Vec<i16>,
     /// Which game.
     pub id: GameId,
 }
@@ -120,7 +139,9 @@ pub struct Stored {
 /// Up to `limit` games after `after` in the order of their making.
 pub async fn all_games(db: &mut PgConnection, after: Option<GameId>, limit: i64) -> Result<Vec<Stored>> {
     let rows = sqlx::query!(
-        r#"select id, places, status::text as "status!", computer_turn from game
+        r#"select id, places, status::text as "status!", computer_turn,
+                  array(select s.seat from seat s where s.game_id = game.id order by s.seat) as "seats!"
+           from game
            where id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') order by id limit $2"#,
         after.map(GameId::uuid),
         limit
@@ -136,13 +157,25 @@ pub async fn all_games(db: &mut PgConnection, after: Option<GameId>, limit: i64)
             Err(other) => return Err(other),
         };
         let (status, computer_turn) = (row.status, row.computer_turn);
-        stored.push(Stored { game, places: row.places, status, computer_turn, id: row.id.into() });
+        let id = row.id.into();
+        stored.push(Stored { game, places: row.places, status, computer_turn, seats: row.seats, id });
     }
     Ok(stored)
 }
 
-/// Lets the transaction that has just begun see one state of the database from now on.
+/// Games of which there are events but no row.
+pub async fn games_that_are_gone(db: &mut PgConnection) -> Result<Vec<GameId>> {
+    let ids = sqlx::query_scalar!(
+        "select distinct game_id from game_event e where not exists (select from game g where g.id = e.game_id)"
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(ids.into_iter().map(GameId::from).collect())
+}
+
+/// Lets the transaction that has just begun see one state of the database from now on, and take its time.
 pub async fn read_one_snapshot(db: &mut PgConnection) -> Result<()> {
-    sqlx::query!("set transaction isolation level repeatable read, read only").execute(db).await?;
+    sqlx::query!("set transaction isolation level repeatable read, read only").execute(&mut *db).await?;
+    sqlx::query!("set local statement_timeout = 0").execute(db).await?;
     Ok(())
 }

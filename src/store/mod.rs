@@ -21,26 +21,32 @@ pub use groups::{
 };
 pub use idempotency::{forget_old, recall, remember};
 pub use identity::{
-    Family, PlayerKind, PlayerRow, RefreshRow, end_session, family, insert_player, insert_refresh,
-    insert_session, lock_refresh, mark_used, player, rename_player,
+    PlayerKind, PlayerRow, RefreshRow, Successors, end_session, insert_player, insert_refresh,
+    insert_session, lock_refresh, mark_used, player, rename_player, successors,
 };
-pub use lists::{GameFilter, Status, Stored, all_games, list_games, read_one_snapshot};
+pub use lists::{
+    GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
+};
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 
-use sqlx::PgConnection;
 use sqlx::migrate::Migrator;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection as _, PgConnection};
 
 /// What any query can fail with. Broken constraints are told apart by their names.
 pub type Result<T> = std::result::Result<T, sqlx::Error>;
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
 
-/// Brings the schema up to date. Safe when several processes start at once: they take turns by a database lock.
+/// Brings the schema up to date, on a connection of its own that may take its time. Safe when several processes start
+/// at once: they take turns by a database lock.
 ///
 /// # Errors
 /// When a migration fails, or the database has been migrated by a newer server.
-pub async fn migrate(db: &mut PgConnection) -> std::result::Result<(), sqlx::migrate::MigrateError> {
-    MIGRATIONS.run(db).await
+pub async fn migrate(options: &PgConnectOptions) -> std::result::Result<(), sqlx::migrate::MigrateError> {
+    let mut db = PgConnection::connect_with(options).await?;
+    MIGRATIONS.run(&mut db).await?;
+    Ok(db.close().await?)
 }
 
 /// Whether the database answers and has every migration that this program knows.

@@ -4,33 +4,30 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::ids::GameId;
-use crate::service::Service;
+use crate::service::{ComputerTurn, Service};
 
 /// How often it looks without having been rung for: how long a turn waits whose process has died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How many turns are taken up at once.
+/// How many turns are taken up at one look.
 const BATCH: i64 = 64;
+/// After which a turn is given up, to be found again: the database does not answer.
+const TURN_WITHIN: Duration = Duration::from_secs(60);
 
 /// Looks for games in which the computer has the turn, and plays until it has it no more.
 pub async fn play_turns(service: Arc<Service>) {
-    // One core stays free for requests.
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let thinking = Arc::new(Semaphore::new((cores - 1).max(1)));
     let mut playing: JoinSet<()> = JoinSet::new();
     let mut taken: HashMap<Id, GameId> = HashMap::new();
     while !service.stopping.is_cancelled() {
-        match service.computer_turns(BATCH).await {
+        let ids: Vec<GameId> = taken.values().copied().collect();
+        match service.computer_turns(&ids, BATCH).await {
             Ok(games) => {
                 for game in games {
-                    if !taken.values().any(|id| *id == game) {
-                        let task = playing.spawn(play_game(service.clone(), thinking.clone(), game));
-                        taken.insert(task.id(), game);
-                    }
+                    let task = playing.spawn(play_game(service.clone(), game));
+                    taken.insert(task.id(), game);
                 }
             }
             Err(error) => tracing::warn!(error.message = %error, "cannot look for computer turns"),
@@ -54,18 +51,20 @@ fn forget(taken: &mut HashMap<Id, GameId>, done: Result<(Id, ()), JoinError>) {
     taken.remove(&task);
 }
 
-async fn play_game(service: Arc<Service>, thinking: Arc<Semaphore>, id: GameId) {
+/// Plays a game's computer turns until it has none. A game that was found but has none is held for a while, so that it
+/// is not found again at once.
+async fn play_game(service: Arc<Service>, id: GameId) {
     loop {
-        let turn = {
-            let _place = thinking.acquire().await;
-            service.play_computer_turn(id).await
-        };
-        match turn {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => {
+        match timeout(TURN_WITHIN, service.play_computer_turn(id)).await {
+            Ok(Ok(ComputerTurn::DueAgain)) => {}
+            Ok(Ok(ComputerTurn::Played)) => return,
+            Ok(Ok(ComputerTurn::NotDue)) => return sleep(LOOK_EVERY).await,
+            Ok(Err(error)) => {
                 tracing::warn!(error.message = %error, game.id = %id, "a computer turn failed; it is tried again");
-                sleep(LOOK_EVERY).await;
+                return sleep(LOOK_EVERY).await;
+            }
+            Err(_) => {
+                tracing::warn!(game.id = %id, "a computer turn took too long; it is tried again");
                 return;
             }
         }

@@ -165,3 +165,25 @@ fn two_servers_never_play_a_turn_twice() {
         other.stop().await;
     });
 }
+
+#[test]
+fn many_slow_games_keep_nobody_waiting_for_ever() {
+    test(async |server| {
+        let rich = server.guest("Ana").await;
+        // More than are taken up at one look, every one with a long thought due, and nobody who waits for it.
+        let games = at_once((0..70).map(|_| {
+            let rich = rich.clone();
+            async move {
+                let new = json!({ "variant": "kalah", "computers": ["hard", "hard", "hard"], "starter": "computer" });
+                let game = solo(&rich, new).await;
+                rich.act(text(&game["id"]), "resign").await.ok(200);
+            }
+        }))
+        .await;
+        assert_eq!(games.len(), 70);
+        let poor = server.guest("Ben").await;
+        let game =
+            solo(&poor, json!({ "variant": "kalah", "computers": ["easy"], "starter": "computer" })).await;
+        poor.until(text(&game["id"]), |now| now["to_move"] == 0).await;
+    });
+}

@@ -279,3 +279,18 @@ fn a_signing_key_is_replaced_without_logging_anybody_out() {
         }
     });
 }
+
+#[test]
+fn a_dead_token_stays_dead_after_old_ones_are_forgotten() {
+    test(async |server| {
+        let (guest, nobody) = (server.guest("Ana").await, server.nobody());
+        let first = json!(guest.refresh);
+        // The answer to the first refresh is lost, so it is repeated; the device goes on with the second answer.
+        let lost = exchanged(&nobody, &first).await;
+        let kept = exchanged(&nobody, &first).await;
+        exchanged(&nobody, &kept["refresh_token"]).await;
+        pretend_used_earlier(server, 31.0 * 24.0 * 3600.0 * 1000.0).await;
+        server.service().forget_old().await.unwrap();
+        assert_eq!(refresh(&nobody, &lost["refresh_token"]).await.status, 401);
+    });
+}

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Player, at_once, test, text};
+use crate::harness::{Player, TestServer, at_once, test, text};
 
 /// All pages of a list: how many games each has, and all their ids.
 async fn pages(player: &Player, filter: &str) -> (Vec<usize>, Vec<String>) {
@@ -111,5 +111,53 @@ fn a_parameter_that_cannot_be_is_refused() {
         ] {
             server.nobody().get(&format!("/v1/games?{query}")).await.problem(400, "invalid_parameter");
         }
+    });
+}
+
+/// Rows and index entries read so far, in the whole database.
+async fn reads(server: &TestServer) -> i64 {
+    let sql = "select ((select coalesce(sum(seq_tup_read), 0) from pg_stat_user_tables)
+                     + (select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes))::bigint";
+    sqlx::query_scalar(sql).fetch_one(&mut server.database().await).await.unwrap()
+}
+
+#[test]
+fn a_page_reads_no_more_games_than_it_shows() {
+    test(async |server| {
+        let (ana, ben) = (server.guest("Ana").await, server.guest("Ben").await);
+        let mine = solo(ana.clone(), "kalah").await;
+        solo(ben.clone(), "basic").await;
+        // Ben has played a lot, and so has everybody else.
+        let many = "with made as (
+                insert into game (id, variant, players, options, ranked, seed, starter, status, end_reason, board,
+                                  departed, resigned, places, computer_turn, ended_at)
+                select gen_random_uuid(), variant, players, options, ranked, seed, starter, 'finished', 'resigned', board,
+                       '{0}', '{0}', '{2,1}', false, now()
+                from game cross join generate_series(1, 10000) where id::text = $1 returning id)
+            insert into seat (game_id, seat, player_id, level)
+            select id, seat, case seat when 0 then $2::uuid end, case seat when 1 then 'easy' end
+            from made cross join generate_series(0, 1) seat";
+        let mut database = server.database().await;
+        sqlx::query(many).bind(&mine).bind(&ben.id).execute(&mut database).await.unwrap();
+        let before = reads(server).await;
+        let reader = server.another().await;
+        let asked = 12;
+        for _ in 0..asked {
+            for filter in ["", "?status=running", "?status=aborted", "?status=finished"] {
+                reader.nobody().get(&format!("/v1/games{filter}")).await.ok(200);
+            }
+            for player in [&ana, &ben] {
+                ana.via(&reader).get(&format!("/v1/games?player={}", player.id)).await.ok(200);
+            }
+        }
+        // A connection tells what it has read when it ends.
+        reader.stop().await;
+        let mut read = reads(server).await - before;
+        while read == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            read = reads(server).await - before;
+        }
+        let a_request = read / (6 * asked);
+        assert!((1..1_000).contains(&a_request), "{a_request} rows for a page of 20 games");
     });
 }

@@ -296,7 +296,7 @@ fn a_game_that_everybody_has_left_pauses_until_somebody_returns() {
         let (people, id, mover) = deserted(server).await;
         let other = server.another().await;
         for service in [server.service(), other.service()] {
-            assert_eq!(service.computer_turns(100).await.unwrap(), []);
+            assert_eq!(service.computer_turns(&[], 100).await.unwrap(), []);
         }
         assert_eq!(people[0].game(&id).await["seq"], 2);
         people[1 - mover].act(&id, "return").await.ok(200);
@@ -333,5 +333,45 @@ fn a_seat_that_has_its_place_can_neither_resign_nor_leave() {
         assert_eq!((&over["status"], &over["seats"][resigner]["place"]), (&json!("finished"), &json!(3)));
         assert_eq!(over["seats"][(placed + 2) % 3]["place"], 2);
         people[placed].act(id, "resign").await.problem(409, "game_over");
+    });
+}
+
+#[test]
+fn a_game_that_nobody_can_come_back_to_is_played_to_its_end() {
+    test(async |server| {
+        // One player leaves and the stand-in plays the seat off the board; then the other resigns. Several tries, since
+        // the other may finish first.
+        for _ in 0..20 {
+            let (host, guest) = (server.guest("Ana").await, server.guest("Ben").await);
+            let options = json!({ "pits": 4, "stones": 3, "stand_in": "easy" });
+            let group =
+                host.post("/v1/groups", json!({ "variant": "basic", "options": options })).await.ok(201);
+            guest.post("/v1/groups/join", json!({ "code": group["code"] })).await.ok(200);
+            let path = format!("/v1/groups/{}", text(&group["id"]));
+            for _ in 0..2 {
+                host.post(&format!("{path}/computers"), json!({ "level": "easy" })).await.ok(200);
+            }
+            let game = host.post(&format!("{path}/games"), json!({})).await.ok(201);
+            let id = text(&game["id"]);
+            host.act(id, "leave").await.ok(200);
+            let due = |now: &Value| {
+                now["to_move"] == 1 || now["seats"][0]["out"] == true || now["status"] != "running"
+            };
+            let mut now = guest.until(id, due).await;
+            while now["status"] == "running"
+                && now["seats"][0]["out"] == false
+                && now["seats"][1]["out"] == false
+            {
+                guest.sow(id, number(&now["legal"][0]), number(&now["seq"])).await.ok(200);
+                now = guest.until(id, due).await;
+            }
+            if now["status"] == "running" && now["seats"][1]["out"] == false {
+                guest.act(id, "resign").await.ok(200);
+                let end = guest.until(id, |now| now["status"] != "running").await;
+                assert_eq!(end["status"], "finished");
+                return;
+            }
+        }
+        panic!("the other always finished first");
     });
 }

@@ -67,9 +67,7 @@ impl Postgres {
         RUNTIME.handle().block_on(async {
             postgres.create(&postgres.template, "template0").await;
             let service = postgres.service.clone().database(&postgres.template);
-            let mut template = PgConnection::connect_with(&service).await.unwrap();
-            store::migrate(&mut template).await.unwrap();
-            template.close().await.unwrap();
+            store::migrate(&service).await.unwrap();
         });
         postgres
     }
