@@ -1,39 +1,66 @@
 //! Requests whose clients go away in the middle.
 
-use std::time::Duration;
+use std::future::poll_fn;
+use std::task::Poll;
 
+use mancala_server::account::Name;
 use mancala_server::engine::Variant;
+use mancala_server::ids::PlayerId;
 use mancala_server::options::Asked;
 use mancala_server::service::NewGroup;
-use serde_json::json;
-use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::harness::test;
+use crate::harness::{at_once, test};
+
+/// Polls a request until it waits for the `waits`-th time, then drops it there.
+async fn abandon(request: impl Future, mut waits: usize) {
+    let mut request = std::pin::pin!(request);
+    poll_fn(|context| match request.as_mut().poll(context) {
+        Poll::Ready(_) => Poll::Ready(()),
+        Poll::Pending => {
+            waits -= 1;
+            if waits == 0 { Poll::Ready(()) } else { Poll::Pending }
+        }
+    })
+    .await;
+}
 
 #[test]
 fn an_abandoned_request_leaves_no_transaction_to_the_next_one() {
     test(async |server| {
-        let guest = server.guest("Ana").await;
-        let id = guest.id.parse::<Uuid>().unwrap().into();
-        // Dropped at every moment from before its BEGIN to after its COMMIT.
-        for i in 0..2_000_u64 {
-            let new = NewGroup { variant: Variant::Kalah, options: Asked::default(), private: false };
-            let request = server.service().create_group(id, new, None);
-            let _ = timeout(Duration::from_micros(i % 400), request).await;
-            if i % 50 == 0 {
-                // What is acknowledged must be there for everybody: no open transaction holds it back.
-                let name = format!("Ana {i}");
-                let name = mancala_server::account::Name::try_from(name.as_str()).unwrap();
-                server.service().rename(id, &name).await.unwrap();
-                let seen: String = sqlx::query_scalar("select name from player where id::text = $1")
-                    .bind(&guest.id)
-                    .fetch_one(&mut server.database().await)
-                    .await
-                    .unwrap();
-                assert_eq!(seen, name.as_str());
+        let guests = at_once((0..12).map(|i| {
+            let nobody = server.nobody();
+            async move {
+                nobody.post("/v1/guests", serde_json::json!({ "name": format!("Guest {i}") })).await.ok(201)
             }
+        }))
+        .await;
+        let ids: Vec<PlayerId> = guests
+            .iter()
+            .map(|made| made["player"]["id"].as_str().unwrap().parse::<Uuid>().unwrap().into())
+            .collect();
+        for round in 0..20_u64 {
+            // Dropped while it waits for the last time, the one before, and so on: from its COMMIT back to its BEGIN, which
+            // is the worst and must not be mended by a later one.
+            for waits in (1..12).rev() {
+                let new = NewGroup { variant: Variant::Kalah, options: Asked::default(), private: false };
+                abandon(server.service().create_group(ids[0], new, None), waits).await;
+            }
+            // What is acknowledged then is there for everybody: no open transaction holds it back. So many at once that
+            // every connection has its turn.
+            let name = format!("Guest of round {round}");
+            at_once(ids.iter().map(|id| {
+                let (service, id) = (server.service().clone(), *id);
+                let name = Name::try_from(name.as_str()).unwrap();
+                async move { service.rename(id, &name).await.unwrap() }
+            }))
+            .await;
+            let seen: i64 = sqlx::query_scalar("select count(*) from player where name = $1")
+                .bind(&name)
+                .fetch_one(&mut server.database().await)
+                .await
+                .unwrap();
+            assert_eq!(seen, 12, "round {round}");
         }
-        guest.post("/v1/groups", json!({ "variant": "kalah" })).await.ok(201);
     });
 }
