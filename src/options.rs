@@ -38,12 +38,13 @@ pub struct Asked {
     /// The next game of the group begins with the next seat. Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotate_starter: Option<bool>,
-    /// Seconds for each sowing: 30 or 60; null or absent means no limit.
+    /// Seconds for each sowing: 30 or 60; null or absent means no limit. Kept and shown as `deadline`; this version does
+    /// not yet act when it passes.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 30, maximum = 60, multiple_of = 30, example = 60)]
     pub turn_seconds: Option<Option<u32>>,
     /// Games without a time limit: seconds of silence after which a player counts as left, 60 to 86400;
-    /// null means never. Default 300.
+    /// null means never. Default 300. Kept; this version does not yet act on it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 60, maximum = 86400, example = 300)]
     pub away_seconds: Option<Option<u32>>,
