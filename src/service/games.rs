@@ -1,5 +1,6 @@
 //! Making, reading and listing games.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -19,8 +20,8 @@ use crate::store::{self, EventRow, GameFilter, GamePage, NewGame, Occupant, Stor
 /// The greatest seed: clients count in doubles.
 pub const MAX_SEED: u64 = (1 << 53) - 1;
 
-/// How often a long poll looks for news.
-const POLL_EVERY: Duration = Duration::from_millis(200);
+/// How often a long poll looks for news of other processes; of this one it hears at once.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// A game of one person against computers.
 pub struct NewSolo {
@@ -102,19 +103,23 @@ impl Service {
         wait: Duration,
     ) -> Result<StoredGame> {
         let end = Instant::now() + wait;
+        let waits = || Instant::now() < end && !self.stopping.is_cancelled();
         loop {
+            // Read at the end of the wait too: who may see it, who is called what and what time it is may have changed.
             let game = self.game(viewer, id).await?;
-            if game.seq > after || game.game.is_over() {
+            if game.seq > after || game.game.is_over() || !waits() {
                 return Ok(game);
             }
-            while self.seq(id).await? == Some(game.seq) {
-                let now = Instant::now();
-                if now >= end || self.stopping.is_cancelled() {
-                    // Read once more: who may see it, who is called what and what time it is may have changed.
-                    return self.game(viewer, id).await;
+            loop {
+                let mut news = pin!(self.bell(id).notified());
+                // Listening before looking: what comes in between is heard.
+                news.as_mut().enable();
+                if !waits() || self.seq(id).await? != Some(game.seq) {
+                    break;
                 }
                 tokio::select! {
-                    () = sleep_until(end.min(now + POLL_EVERY)) => {}
+                    () = news => {}
+                    () = sleep_until(end.min(Instant::now() + LOOK_EVERY)) => {}
                     () = self.stopping.cancelled() => {}
                 }
             }

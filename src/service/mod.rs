@@ -30,9 +30,12 @@ use tokio_util::sync::CancellationToken;
 use thinking::Thinking;
 
 use crate::account::SigningKeys;
-use crate::ids::PlayerId;
+use crate::ids::{GameId, PlayerId};
 use crate::store::{self, Database};
 use crate::telemetry::Metrics;
+
+/// Few enough to make, many enough that a change seldom wakes readers of another game.
+const BELLS: usize = 256;
 
 /// What the use cases need. Clones share everything but the database connections: see [`Service::on`].
 #[derive(Clone)]
@@ -43,6 +46,8 @@ pub struct Service {
     metrics: Arc<Metrics>,
     thinking: Arc<Thinking>,
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
+    /// Rung for the waiting readers of a game when this process has changed it; several games share one.
+    bells: Arc<[Notify; BELLS]>,
     /// Rung when a computer may have got the turn, so that its worker need not wait for its next look.
     pub(crate) computer_turns: Arc<Notify>,
     /// Cancelled when the process is about to stop: whoever waits answers now.
@@ -83,6 +88,7 @@ impl Service {
             metrics,
             thinking: Arc::default(),
             counted: Arc::default(),
+            bells: Arc::new(std::array::from_fn(|_| Notify::new())),
             computer_turns: Arc::default(),
             stopping,
         }
@@ -93,6 +99,12 @@ impl Service {
     pub fn on(&self, database: Database) -> Self {
         self.databases().push(database.clone());
         Self { database, ..self.clone() }
+    }
+
+    /// The bell that is rung when the game has changed.
+    fn bell(&self, game: GameId) -> &Notify {
+        let bell = game.uuid().as_u128() % BELLS as u128;
+        &self.bells[usize::try_from(bell).expect("less than the number of bells")]
     }
 
     /// Closes all connections, once they are done.

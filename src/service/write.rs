@@ -67,6 +67,7 @@ impl Service {
         for by in events.iter().filter_map(|event| event.by) {
             self.metrics.moved(by.as_str());
         }
+        self.bell(stored.id).notify_waiters();
         if computer_turn {
             self.computer_turns.notify_one();
         }

@@ -86,7 +86,10 @@ fn what_is_no_record_is_refused_with_its_place() {
         ("[kalah players=2 starter=0]\n  R0-c", "line 2, column 3: expected pits"),
         ("[kalah players=2 starter=0]\né é", "line 2, column 1: expected pits"),
         ("[kalah players=2 starter=0]\nR3", "line 2, column 1: seat 3 does not exist"),
-        ("[kalah players=2 starter=0]\nc-g", "line 2, column 3: pit 6 does not exist"),
+        (
+            "[kalah players=2 starter=0]\nc-g",
+            "line 2, column 3: there is no such pit: a side has pits 0 to 5",
+        ),
         ("[kalah players=2 starter=0]\nc c", "line 2, column 3: pit 2 is empty"),
         ("[kalah players=2 starter=0]\nc-f-b", "line 2, column 5: the sowing before"),
         ("[kalah players=2 starter=0]\nR0 R1", "line 2, column 4: the game is over"),
