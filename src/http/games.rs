@@ -163,7 +163,8 @@ pub fn answered(game: &StoredGame) -> HttpResponse {
         .json(Game::from(game))
 }
 
-fn etag(game: &StoredGame) -> String {
+/// The ETag of a game as it is now.
+pub fn etag(game: &StoredGame) -> String {
     format!("W/\"{}\"", game.seq)
 }
 

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::body::{Body, Empty};
 use super::caller::Caller;
-use super::games::answered;
+use super::games::{answered, etag};
 use super::limits::come_or_go;
 use super::objects::{Event, Game};
 use super::problem::Failure;
@@ -81,7 +81,7 @@ pub async fn create_move(
     let played = service.play(caller.player(), *id, pit, seq).await?;
     let accepted = Event::from(&played.accepted);
     let answer = PlayedMove { accepted, game: Game::from(&played.game) };
-    Ok(HttpResponse::Ok().insert_header((ETAG, format!("W/\"{}\"", played.game.seq))).json(answer))
+    Ok(HttpResponse::Ok().insert_header((ETAG, etag(&played.game))).json(answer))
 }
 
 /// Resign

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::objects::{Level, Variant};
+use crate::cpu;
 use crate::texts::{self, OptionTexts, Text, VariantTexts};
 
 /// A text in three languages.
@@ -130,10 +131,11 @@ pub struct VariantList {
 #[get("/variants")]
 pub async fn list_variants() -> HttpResponse {
     let items = vec![info(Variant::Kalah, &texts::KALAH), info(Variant::Basic, &texts::BASIC)];
-    let levels = [Level::Easy, Level::Medium, Level::Hard, Level::Perfect]
+    let levels = cpu::Level::ALL
         .into_iter()
         .map(|level| {
-            let texts = value_texts(&format!("level.{}", crate_name(&json!(level))));
+            let texts = value_texts(&format!("level.{level}"));
+            let level = Level::from(level);
             LevelInfo {
                 level,
                 name: Texts::from(&texts.name),
@@ -214,10 +216,6 @@ fn option_info(variant: Variant, option: &OptionTexts) -> Option<OptionInfo> {
             })
             .collect(),
     })
-}
-
-fn crate_name(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 fn value_texts(key: &str) -> &'static OptionTexts {

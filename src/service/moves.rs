@@ -83,14 +83,7 @@ impl Service {
     /// # Errors
     /// `GameNotFound`, `NotSeated`, or a `Conflict` when the game ended first or the seat has its place.
     pub async fn resign(&self, player: PlayerId, id: GameId) -> Result<StoredGame> {
-        self.act(
-            player,
-            id,
-            |stored, seat| {
-                if stored.game.is_resigned(seat) { vec![] } else { vec![Action::Resign] }
-            },
-        )
-        .await
+        self.act(player, id, |stored, seat| (!stored.game.is_resigned(seat)).then_some(Action::Resign)).await
     }
 
     /// Leaves `player`'s seat to the computer. Repeating it changes nothing more.
@@ -99,11 +92,8 @@ impl Service {
     /// `GameNotFound`, `NotSeated`, or a `Conflict` when the game is over or the seat has its place.
     pub async fn leave(&self, player: PlayerId, id: GameId) -> Result<StoredGame> {
         self.act(player, id, |stored, seat| {
-            if stored.game.is_left(seat) || stored.game.is_resigned(seat) {
-                vec![]
-            } else {
-                vec![Action::Leave]
-            }
+            let gone = stored.game.is_left(seat) || stored.game.is_resigned(seat);
+            (!gone).then_some(Action::Leave)
         })
         .await
     }
@@ -114,8 +104,8 @@ impl Service {
     /// `GameNotFound`, `NotSeated`, or a `Conflict` when the game is over.
     pub async fn return_to(&self, player: PlayerId, id: GameId) -> Result<StoredGame> {
         self.act(player, id, |stored, seat| {
-            let gone = stored.game.is_left(seat) && !stored.game.position().is_out(seat);
-            if gone && !stored.game.is_resigned(seat) { vec![Action::Return] } else { vec![] }
+            let can_return = stored.game.is_left(seat) && !stored.game.position().is_out(seat);
+            can_return.then_some(Action::Return)
         })
         .await
     }
@@ -130,28 +120,23 @@ impl Service {
         Ok(stored.game.is_left(seat))
     }
 
-    /// Writes the events that `decide` wants for the player's seat; none means that they lie there already.
+    /// Writes the event that `decide` wants for the player's seat; none means that it lies there already.
     async fn act(
         &self,
         player: PlayerId,
         id: GameId,
-        decide: impl Fn(&StoredGame, Seat) -> Vec<Action>,
+        decide: impl Fn(&StoredGame, Seat) -> Option<Action>,
     ) -> Result<StoredGame> {
         let mut db = self.database.connection().await?;
         for _ in 0..ATTEMPTS {
             let stored = visible(&mut db, id, Some(player)).await?;
             let seat = seat_of(&stored, player)?;
-            let actions = decide(&stored, seat);
-            if actions.is_empty() {
-                return Ok(stored);
-            }
+            let Some(action) = decide(&stored, seat) else { return Ok(stored) };
             if stored.game.is_over() {
                 return Err(Conflict::GameOver.with(stored));
             }
             let mut plan = Plan::new(&stored);
-            for action in actions {
-                plan_action(&mut plan, &stored, seat, action, None)?;
-            }
+            plan_action(&mut plan, &stored, seat, action, None)?;
             if let Some((game, _)) = self.commit(&mut db, &stored, plan).await? {
                 return Ok(game);
             }

@@ -31,6 +31,25 @@ impl Occupant {
             Self::Computer(_) => None,
         }
     }
+
+    /// The columns of one row of `table`: a person's, or a computer's level.
+    pub(super) fn stored(
+        table: &str,
+        id: Option<Uuid>,
+        name: Option<String>,
+        kind: Option<&str>,
+        level: Option<&str>,
+    ) -> Result<Self> {
+        match (id, name, kind, level) {
+            (Some(id), Some(name), Some(kind), None) => {
+                Ok(Self::Person(PlayerRow { id: id.into(), name, kind: PlayerKind::stored(kind)? }))
+            }
+            (None, None, None, Some(level)) => {
+                level.parse().map(Self::Computer).map_err(|e| corrupt(table, e))
+            }
+            _ => Err(corrupt(table, "neither a person nor a computer")),
+        }
+    }
 }
 
 /// A game as stored, checked and ready to be played on.
@@ -183,7 +202,9 @@ impl GameRow {
         let game = Game::restore(options.rules(), self.ranked, &snapshot).map_err(|e| corrupt("game", e))?;
         let seats = (self.player_ids.into_iter().zip(self.names))
             .zip(self.kinds.into_iter().zip(self.levels))
-            .map(occupant)
+            .map(|((id, name), (kind, level))| {
+                Occupant::stored("seat", id, name, kind.as_deref(), level.as_deref())
+            })
             .collect::<Result<Vec<_>>>()?;
         if seats.len() != usize::from(players) {
             return Err(corrupt("seat", "not one row for each seat"));
@@ -219,20 +240,6 @@ impl GameRow {
             now: self.now,
             hidden: self.hidden,
         })
-    }
-}
-
-type SeatColumns = ((Option<Uuid>, Option<String>), (Option<String>, Option<String>));
-
-fn occupant(((id, name), (kind, level)): SeatColumns) -> Result<Occupant> {
-    match (id, name, kind, level) {
-        (Some(id), Some(name), Some(kind), None) => {
-            Ok(Occupant::Person(PlayerRow { id: id.into(), name, kind: PlayerKind::stored(&kind)? }))
-        }
-        (None, None, None, Some(level)) => {
-            level.parse().map(Occupant::Computer).map_err(|e| corrupt("seat.level", e))
-        }
-        _ => Err(corrupt("seat", "neither a person nor a computer")),
     }
 }
 

@@ -3,7 +3,6 @@
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use super::identity::{PlayerKind, PlayerRow};
 use super::{Result, corrupt};
 use crate::cpu::Level;
 use crate::engine::Variant;
@@ -81,12 +80,12 @@ pub async fn group_of_code(db: &mut PgConnection, code: &str) -> Result<Option<G
     Ok(id.map(GroupId::from))
 }
 
-/// Locks a group, so that changes of one group take turns; false when there is none.
-pub async fn lock_group(db: &mut PgConnection, id: GroupId) -> Result<bool> {
-    let found = sqlx::query_scalar!("select id from play_group where id = $1 for update", id.uuid())
+/// Locks a group, so that changes of one group take turns.
+pub async fn lock_group(db: &mut PgConnection, id: GroupId) -> Result<()> {
+    sqlx::query_scalar!("select id from play_group where id = $1 for update", id.uuid())
         .fetch_optional(db)
         .await?;
-    Ok(found.is_some())
+    Ok(())
 }
 
 /// A group by id.
@@ -109,15 +108,8 @@ pub async fn group(db: &mut PgConnection, id: GroupId) -> Result<Option<GroupRow
     .await?
     .into_iter()
     .map(|m| {
-        let holder = match (m.player_id, m.name, m.kind, m.level) {
-            (Some(id), Some(name), Some(kind), None) => {
-                Occupant::Person(PlayerRow { id: id.into(), name, kind: PlayerKind::stored(&kind)? })
-            }
-            (None, _, _, Some(level)) => {
-                Occupant::Computer(level.parse().map_err(|e| corrupt("group_member.level", e))?)
-            }
-            _ => return Err(corrupt("group_member", "neither a person nor a computer")),
-        };
+        let (kind, level) = (m.kind.as_deref(), m.level.as_deref());
+        let holder = Occupant::stored("group_member", m.player_id, m.name, kind, level)?;
         Ok(MemberRow { id: m.id.into(), position: m.position, holder, host: m.host })
     })
     .collect::<Result<Vec<_>>>()?;
