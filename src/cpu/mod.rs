@@ -1,103 +1,121 @@
-//! Computer players: which pit a level plays. Pure: the seed and the budget are given, the clock is only read
-//! against the budget.
+//! Computer players and exact search. Pure: seeds are given, and so is the patience: `go_on` is asked every fraction of
+//! a millisecond whether to search on, so that the caller's clock (or anything else) ends a search.
 
-mod evaluation;
-mod search;
+mod general;
+mod level;
 
-use std::time::{Duration, Instant};
+pub use level::{Level, UnknownLevel};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::engine::Position;
+use crate::engine::{Position, Variant};
 
-/// How well a computer player plays (`docs/rules.md`, "Computer players").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// Looks one move ahead, and four times in ten plays at random.
-    Easy,
-    /// Looks five moves ahead.
-    Medium,
-    /// Looks up to fourteen moves ahead, as far as its time allows.
-    Hard,
-    /// Never gives away a result of two-player Kalah.
-    Perfect,
+/// What a level plays, and what it took to find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The pit, which is legal.
+    pub pit: u8,
+    /// How many turns ahead the search looked through completely.
+    pub depth: u8,
+    /// How many positions were searched.
+    pub nodes: u64,
 }
 
-impl Level {
-    /// Every level, weakest first.
-    pub const ALL: [Self; 4] = [Self::Easy, Self::Medium, Self::Hard, Self::Perfect];
+/// What a search has found out about a position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Analysis {
+    /// Every legal move, by pit.
+    pub moves: Vec<MoveValue>,
+    /// The pit of the best move.
+    pub best: u8,
+    /// The pits of best play by all sides from the position on, sowing by sowing; the first is `best`.
+    pub line: Vec<u8>,
+    /// How many turns ahead the search looked through completely.
+    pub depth: u8,
+    /// How many positions were searched.
+    pub nodes: u64,
+    /// Whether the value of every move is exact.
+    pub exact: bool,
+}
 
-    /// The name by which the level travels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Easy => "easy",
-            Self::Medium => "medium",
-            Self::Hard => "hard",
-            Self::Perfect => "perfect",
+/// What a move is worth to the seat that makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoveValue {
+    /// The pit that is sown.
+    pub pit: u8,
+    /// In stones, more is better. Kalah: the margin at the end, own store minus the best other one. Basic: stones left
+    /// on the best other side minus own.
+    pub value: i16,
+    /// Whether `value` is what best play leads to, and not an estimate.
+    pub exact: bool,
+}
+
+/// The computer players of one process with the tables that they share. Searches may run on several threads at once.
+pub struct Computers {}
+
+impl Default for Computers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Computers {
+    /// Players with tables of the usual size.
+    pub fn new() -> Self {
+        Self {}
+    }
+
+    /// The pit that `level` plays for the seat to move; `None` only when the game is over.
+    ///
+    /// The same position, seed and level give the same pit, as long as `go_on` does not cut the search short
+    /// (`easy` and `medium` hardly need it). Meant for a thread of its own, but `Easy` takes no time.
+    pub fn choose(
+        &self,
+        level: Level,
+        position: &Position,
+        seed: u64,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Choice> {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut pits: Vec<u8> = position.legal().collect();
+        // Equal moves are told apart by chance, so that games differ.
+        for i in (1..pits.len()).rev() {
+            pits.swap(i, rng.random_range(0..=i));
         }
-    }
-}
-
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A level that does not exist.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown level; expected easy, medium, hard or perfect")]
-pub struct UnknownLevel;
-
-impl std::str::FromStr for Level {
-    type Err = UnknownLevel;
-
-    fn from_str(s: &str) -> Result<Self, UnknownLevel> {
-        Self::ALL.into_iter().find(|level| level.as_str() == s).ok_or(UnknownLevel)
-    }
-}
-
-/// The pit that `level` plays for the seat to move; `None` only when the game is over.
-///
-/// The same position, seed and level give the same pit, as long as `time` does not cut the search short
-/// (`easy` and `medium` hardly need it). Thinks for at most about `time`; meant for a thread of its own.
-pub fn choose(level: Level, position: &Position, seed: u64, time: Duration) -> Option<u8> {
-    let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let mut pits: Vec<u8> = position.legal().collect();
-    // Equal moves are told apart by chance, so that games differ.
-    for i in (1..pits.len()).rev() {
-        pits.swap(i, rng.random_range(0..=i));
-    }
-    let first = *pits.first()?;
-    if pits.len() == 1 || (level == Level::Easy && rng.random_range(0..10) < 4) {
-        return Some(first);
-    }
-    let depths = match level {
-        Level::Easy => 1..=1,
-        Level::Medium => 1..=5,
-        Level::Hard | Level::Perfect => 1..=14,
-    };
-    let deadline = Instant::now() + time;
-    let mut best = first;
-    for depth in depths {
-        match search::best_pit(position, &pits, depth, deadline) {
-            Some(pit) => best = pit,
-            None => break,
+        let first = *pits.first()?;
+        if pits.len() == 1 || (level == Level::Easy && rng.random_range(0..10) < 4) {
+            return Some(Choice { pit: first, depth: 0, nodes: 0 });
         }
-        // The next depth looks at the best pit first: it cuts most.
-        pits.sort_by_key(|&p| p != best);
+        general::choose(position, &pits, level.turns(), go_on)
     }
-    Some(best)
+
+    /// The value of every legal move, as far as `go_on` allows; `None` when the game is over.
+    pub fn analyse(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<Analysis> {
+        general::analyse(position, Level::Hard.turns(), go_on)
+    }
+
+    /// The exact margin of a game of two-player Kalah for the seat to move, own store minus the other's at the end
+    /// under best play; `None` when it was not found before `go_on` said no, in every other game, and when the game
+    /// is over.
+    pub fn margin(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<i16> {
+        let rules = position.rules();
+        if rules.variant() != Variant::Kalah || rules.players() != 2 {
+            return None;
+        }
+        let analysis = general::analyse(position, u8::MAX, go_on)?;
+        analysis.moves.iter().map(|m| m.value).max().filter(|_| analysis.exact)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Level, choose};
+    use super::{Computers, Level};
     use crate::engine::{Position, Rules, RulesRequest, Seat, Variant};
-    use std::time::Duration;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    fn choose(level: Level, position: &Position, seed: u64) -> Option<u8> {
+        Computers::new().choose(level, position, seed, &|| true).map(|choice| choice.pit)
+    }
 
     fn start(variant: Variant, players: u8) -> Position {
         let rules = Rules::effective(variant, players, &RulesRequest::default()).unwrap();
@@ -112,7 +130,7 @@ mod tests {
             for level in [Level::Easy, Level::Medium] {
                 let mut position = start(variant, players);
                 let mut sowings = 0;
-                while let Some(pit) = choose(level, &position, sowings, SECOND) {
+                while let Some(pit) = choose(level, &position, sowings) {
                     position.sow(pit).unwrap();
                     sowings += 1;
                     assert!(sowings < 2_000, "{variant} for {players} does not end");
@@ -126,10 +144,7 @@ mod tests {
     fn the_same_seed_plays_the_same_pit() {
         let position = start(Variant::Kalah, 2);
         for seed in 0..50 {
-            assert_eq!(
-                choose(Level::Easy, &position, seed, SECOND),
-                choose(Level::Easy, &position, seed, SECOND)
-            );
+            assert_eq!(choose(Level::Easy, &position, seed), choose(Level::Easy, &position, seed));
         }
     }
 
@@ -137,7 +152,7 @@ mod tests {
     fn easy_is_not_always_the_same() {
         let position = start(Variant::Kalah, 2);
         let pits: std::collections::HashSet<_> =
-            (0..50).map(|seed| choose(Level::Easy, &position, seed, SECOND)).collect();
+            (0..50).map(|seed| choose(Level::Easy, &position, seed)).collect();
         assert!(pits.len() > 1);
     }
 
@@ -150,7 +165,7 @@ mod tests {
             let mut sowings = game << 32;
             while let Some(seat) = position.to_move() {
                 let level = if seat == medium { Level::Medium } else { Level::Easy };
-                position.sow(choose(level, &position, sowings, SECOND).unwrap()).unwrap();
+                position.sow(choose(level, &position, sowings).unwrap()).unwrap();
                 sowings += 1;
             }
             let other = Seat::new(u8::from(game % 2 == 0)).unwrap();

@@ -1,12 +1,13 @@
 //! Where the computer thinks: on threads of its own, a few at once, in the order of asking, and for less time each the
 //! more are asking.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use crate::cpu::{self, Level};
+use crate::cpu::{Computers, Level};
 use crate::engine::Position;
 
 /// How long a level may think about one sowing when nobody else asks.
@@ -18,13 +19,18 @@ const LEAST: Duration = Duration::from_millis(20);
 pub(super) struct Thinking {
     places: Semaphore,
     asking: AtomicU32,
+    computers: Arc<Computers>,
 }
 
 impl Default for Thinking {
     fn default() -> Self {
         // One core stays free for requests.
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { places: Semaphore::new((cores - 1).max(1)), asking: AtomicU32::new(0) }
+        Self {
+            places: Semaphore::new((cores - 1).max(1)),
+            asking: AtomicU32::new(0),
+            computers: Arc::default(),
+        }
     }
 }
 
@@ -33,14 +39,18 @@ impl Thinking {
     pub(super) async fn choose(&self, level: Level, position: Position, seed: u64) -> Option<u8> {
         if level == Level::Easy {
             // A move ahead is looked through before another thread would have begun.
-            return cpu::choose(level, &position, seed, FULL);
+            return self.computers.choose(level, &position, seed, &|| true).map(|choice| choice.pit);
         }
         let asking = Asking::begin(&self.asking);
         let _place = self.places.acquire().await.expect("nobody closes the places");
         let places = u32::try_from(self.places.available_permits()).unwrap_or(0) + 1;
         let time = (FULL * places / asking.others().max(places)).max(LEAST);
-        let thinking = tokio::task::spawn_blocking(move || cpu::choose(level, &position, seed, time));
-        thinking.await.expect("the search does not panic")
+        let computers = self.computers.clone();
+        let thinking = tokio::task::spawn_blocking(move || {
+            let deadline = Instant::now() + time;
+            computers.choose(level, &position, seed, &|| Instant::now() < deadline)
+        });
+        thinking.await.expect("the search does not panic").map(|choice| choice.pit)
     }
 }
 

@@ -1,37 +1,38 @@
 //! Depth-limited alpha-beta. With three or four players all others are taken to play against the searching seat
 //! (the paranoid assumption): it keeps alpha-beta's cuts, which a search by each seat's own gain would lose.
 
-use std::time::Instant;
-
 use super::evaluation::worth;
 use crate::engine::{Position, Seat};
 
-/// How many positions are searched between two looks at the clock.
-const CLOCK_EVERY: u32 = 1_024;
+/// How many positions are searched between two questions whether to go on.
+const ASK_EVERY: u64 = 1_024;
 
-struct Search {
+struct Search<'a> {
     root: Seat,
-    deadline: Instant,
-    nodes: u32,
+    go_on: &'a dyn Fn() -> bool,
+    nodes: u64,
 }
 
-/// The best of `pits` (tried in this order) looking `depth` turns ahead; `None` when the time ran out before all
-/// were judged, or when the game is over. The sowings of one chain are one turn.
-pub fn best_pit(position: &Position, pits: &[u8], depth: u8, deadline: Instant) -> Option<u8> {
-    let mut search = Search { root: position.to_move()?, deadline, nodes: 0 };
+/// The best of `pits` (tried in this order) looking `depth` turns ahead, and how many positions were searched; no pit
+/// when `go_on` said no before all were judged, or when the game is over. The sowings of one chain are one turn.
+pub fn best_pit(position: &Position, pits: &[u8], depth: u8, go_on: &dyn Fn() -> bool) -> (Option<u8>, u64) {
+    let Some(root) = position.to_move() else { return (None, 0) };
+    let mut search = Search { root, go_on, nodes: 0 };
     let mut best = None;
     let mut alpha = -i32::MAX;
     for &pit in pits {
-        let value = search.after(position, pit, depth, alpha, i32::MAX)?;
+        let Some(value) = search.after(position, pit, depth, alpha, i32::MAX) else {
+            return (None, search.nodes);
+        };
         if best.is_none() || value > alpha {
             best = Some(pit);
             alpha = value;
         }
     }
-    best
+    (best, search.nodes)
 }
 
-impl Search {
+impl Search<'_> {
     /// Worth to the root seat after `pit` was sown, within (alpha, beta); `None` when the time has run out.
     fn after(&mut self, position: &Position, pit: u8, depth: u8, alpha: i32, beta: i32) -> Option<i32> {
         let mut next = *position;
@@ -41,7 +42,7 @@ impl Search {
 
     fn value(&mut self, position: &Position, depth: u8, mut alpha: i32, mut beta: i32) -> Option<i32> {
         self.nodes += 1;
-        if self.nodes.is_multiple_of(CLOCK_EVERY) && Instant::now() >= self.deadline {
+        if self.nodes.is_multiple_of(ASK_EVERY) && !(self.go_on)() {
             return None;
         }
         let Some(seat) = position.to_move().filter(|_| depth > 0) else {

@@ -10,16 +10,19 @@ const DECIDED: i32 = 1_000;
 /// Kalah: own store minus the best other one. Basic: stones on the emptiest other side minus own. A game that is
 /// over counts a thousand for the first place and minus a thousand for any other, so that winning comes first.
 pub fn worth(position: &Position, seat: Seat) -> i32 {
-    let own = score(position, seat);
-    let best_other =
-        position.seats().filter(|&s| s != seat).map(|s| score(position, s)).max().unwrap_or_default();
-    let margin = own - best_other;
+    let margin = i32::from(margin(position, seat));
     if position.to_move().is_none() { margin + DECIDED * margin.signum() } else { margin }
 }
 
-fn score(position: &Position, seat: Seat) -> i32 {
+/// The lead of `seat` over the best other one, in stones.
+pub fn margin(position: &Position, seat: Seat) -> i16 {
+    let others = position.seats().filter(|&s| s != seat);
+    score(position, seat) - others.map(|s| score(position, s)).max().unwrap_or_default()
+}
+
+fn score(position: &Position, seat: Seat) -> i16 {
     match position.rules().variant() {
-        Variant::Kalah => i32::from(position.store(seat)),
-        Variant::Basic => -position.pits(seat).iter().map(|&stones| i32::from(stones)).sum::<i32>(),
+        Variant::Kalah => i16::from(position.store(seat)),
+        Variant::Basic => -position.pits(seat).iter().map(|&stones| i16::from(stones)).sum::<i16>(),
     }
 }
