@@ -2,14 +2,19 @@
 //! a millisecond whether to search on, so that the caller's clock (or anything else) ends a search.
 
 mod general;
+mod kalah;
 mod level;
 
+pub use kalah::book;
 pub use level::{Level, UnknownLevel};
+
+use std::sync::{Arc, OnceLock};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::engine::{Position, Variant};
+use crate::engine::Position;
+use kalah::Kalah;
 
 /// What a level plays, and what it took to find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,19 +56,57 @@ pub struct MoveValue {
     pub exact: bool,
 }
 
+/// How much memory the tables of two-player Kalah may take. It is taken when such a game is first searched, by each
+/// number of pits with and without `capture_empty` for itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Bytes for the values of small positions with six pits, by the usual rules: 87 million for 18 stones.
+    pub usual: usize,
+    /// Bytes for those by each of the 13 other rules.
+    pub others: usize,
+    /// Proofs that are kept, as log2 of their number; each takes eight bytes.
+    pub proofs: u32,
+}
+
+impl Memory {
+    /// What a server takes: 100 MB at most for small positions, and 34 MB for proofs by the usual rules.
+    pub const SERVER: Self = Self { usual: 87_000_000, others: 1_000_000, proofs: 22 };
+    /// For hard positions one at a time: 87 MB and 512 MB.
+    pub const PATIENT: Self = Self { usual: 87_000_000, others: 87_000_000, proofs: 26 };
+}
+
 /// The computer players of one process with the tables that they share. Searches may run on several threads at once.
-pub struct Computers {}
+pub struct Computers {
+    memory: Memory,
+    /// By pits a side less one, without and with `capture_empty`.
+    kalah: [[OnceLock<Arc<Kalah>>; 2]; 7],
+}
 
 impl Default for Computers {
     fn default() -> Self {
-        Self::new()
+        Self::new(Memory::SERVER)
     }
 }
 
 impl Computers {
-    /// Players with tables of the usual size.
-    pub fn new() -> Self {
-        Self {}
+    /// Players whose tables take at most that memory.
+    pub fn new(memory: Memory) -> Self {
+        Self { memory, kalah: Default::default() }
+    }
+
+    /// What is known of two-player Kalah by the rules of `position`, if it is a running game of that.
+    fn kalah(&self, position: &Position) -> Option<&Arc<Kalah>> {
+        if !Kalah::knows(position) {
+            return None;
+        }
+        let (pits, takes_lone_stone) = (position.rules().pits(), position.rules().takes_lone_stone());
+        let kalah = self.kalah[usize::from(pits) - 1][usize::from(takes_lone_stone)].get_or_init(|| {
+            let usual = (pits, takes_lone_stone) == (6, false);
+            let bytes = if usual { self.memory.usual } else { self.memory.others };
+            Arc::new(Kalah::new(pits, takes_lone_stone, bytes, self.memory.proofs))
+        });
+        kalah.fill();
+        Some(kalah)
     }
 
     /// The pit that `level` plays for the seat to move; `None` only when the game is over.
@@ -87,24 +130,26 @@ impl Computers {
         if pits.len() == 1 || (level == Level::Easy && rng.random_range(0..10) < 4) {
             return Some(Choice { pit: first, depth: 0, nodes: 0 });
         }
-        general::choose(position, &pits, level.turns(), go_on)
+        match (level, self.kalah(position)) {
+            (Level::Hard, Some(kalah)) => kalah.hard(position, &pits, go_on),
+            (Level::Perfect, Some(kalah)) => kalah.perfect(position, &pits, go_on),
+            _ => general::choose(position, &pits, level.turns(), go_on),
+        }
     }
 
     /// The value of every legal move, as far as `go_on` allows; `None` when the game is over.
     pub fn analyse(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<Analysis> {
-        general::analyse(position, Level::Hard.turns(), go_on)
+        match self.kalah(position) {
+            Some(kalah) => kalah.analyse(position, go_on),
+            None => general::analyse(position, Level::Hard.turns(), go_on),
+        }
     }
 
     /// The exact margin of a game of two-player Kalah for the seat to move, own store minus the other's at the end
     /// under best play; `None` when it was not found before `go_on` said no, in every other game, and when the game
     /// is over.
     pub fn margin(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<i16> {
-        let rules = position.rules();
-        if rules.variant() != Variant::Kalah || rules.players() != 2 {
-            return None;
-        }
-        let analysis = general::analyse(position, u8::MAX, go_on)?;
-        analysis.moves.iter().map(|m| m.value).max().filter(|_| analysis.exact)
+        self.kalah(position)?.margin(position, go_on)
     }
 }
 
@@ -114,7 +159,7 @@ mod tests {
     use crate::engine::{Position, Rules, RulesRequest, Seat, Variant};
 
     fn choose(level: Level, position: &Position, seed: u64) -> Option<u8> {
-        Computers::new().choose(level, position, seed, &|| true).map(|choice| choice.pit)
+        Computers::default().choose(level, position, seed, &|| true).map(|choice| choice.pit)
     }
 
     fn start(variant: Variant, players: u8) -> Position {

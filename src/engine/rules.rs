@@ -263,7 +263,7 @@ impl Rules {
 
     /// Kalah rule 3, house rule; false where it does not apply.
     #[inline]
-    pub(super) const fn takes_lone_stone(&self) -> bool {
+    pub const fn takes_lone_stone(&self) -> bool {
         self.capture_empty
     }
 

@@ -1,0 +1,120 @@
+//! Makes opening data: proves, once and with patience, what would take too long while somebody waits.
+//!
+//! From the start of a game on, both as the first player and as the second, it follows the best move in its own turns
+//! and every move in the opponent's, breadth first, as long as positions are slow to solve. The lines it gives can be
+//! kept in a file; given back as known, it goes on from there.
+
+use std::cell::Cell;
+use std::collections::{HashSet, VecDeque};
+
+use super::board::{Board, MOST_STONES, stones_in};
+use super::openings::{BadLine, Openings, line};
+use super::table::{Bounds, Table};
+use crate::cpu::Memory;
+
+use super::{Kalah, Solved, Task, solver};
+
+/// How opening data is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// A position that is solved from nothing with this many nodes needs no data.
+    pub quick: u64,
+    /// Nodes after which a position is left with the bounds proven until then.
+    pub patience: u64,
+}
+
+/// Why no opening data can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BookError {
+    /// The data given as known cannot be read.
+    #[error(transparent)]
+    Known(#[from] BadLine),
+    /// Nothing that is searched exactly.
+    #[error("opening data is for 1 to 7 pits a side and at most {MOST_STONES} stones in all")]
+    Size,
+}
+
+/// Writes the lines for `pits` a side with `stones` each, beyond what `known` says, to `write`.
+///
+/// # Errors
+/// When the size is none that is searched exactly, or a line of `known` cannot be read.
+pub fn make(
+    pits: u8,
+    stones: u8,
+    known: &str,
+    effort: Effort,
+    write: &mut dyn FnMut(&str),
+) -> Result<(), BookError> {
+    let whole = u16::from(pits) * 2 * u16::from(stones);
+    if !(1..=7).contains(&pits) || stones == 0 || whole > MOST_STONES {
+        return Err(BookError::Size);
+    }
+    let mut kalah = Kalah::new(pits, false, Memory::PATIENT.usual, Memory::PATIENT.proofs);
+    while kalah.small.fill_next(&kalah.sower) {}
+    kalah.openings = Openings::read(known, pits)?;
+    let side = (0..pits).fold(0, |side, _| side << 8 | u64::from(stones));
+    let start = Task { board: Board { own: side, other: side }, lead: 0 };
+    let mut seen = HashSet::new();
+    let mut queue: VecDeque<Task> = VecDeque::from([start]);
+    replies(&kalah, start, &mut queue);
+    while let Some(task) = queue.pop_front() {
+        if !seen.insert((task.board, task.lead)) || is_quick(&mut kalah, task, effort.quick) {
+            continue;
+        }
+        let known = kalah.openings.get(task.board, task.board.stones());
+        let bounds = known.unwrap_or_else(|| {
+            let bounds = prove(&kalah, task, effort.patience);
+            write(&line(task.board, pits, bounds));
+            kalah.openings.insert(task.board, bounds);
+            bounds
+        });
+        let sown = kalah.sower.sow(task.board, bounds.pit);
+        let lead = task.lead + sown.gain;
+        if sown.board.is_over() {
+        } else if sown.extra {
+            queue.push_back(Task { board: sown.board, lead });
+        } else {
+            replies(&kalah, Task { board: sown.board.turned(), lead: -lead }, &mut queue);
+        }
+    }
+    Ok(())
+}
+
+/// All positions in which the turn comes back after a turn of the opponent, who is to move.
+fn replies(kalah: &Kalah, task: Task, queue: &mut VecDeque<Task>) {
+    for pit in (0..kalah.sower.pits()).filter(|&pit| stones_in(task.board.own, pit) != 0) {
+        let sown = kalah.sower.sow(task.board, pit);
+        let lead = task.lead + sown.gain;
+        if sown.board.is_over() {
+        } else if sown.extra {
+            replies(kalah, Task { board: sown.board, lead }, queue);
+        } else {
+            queue.push_back(Task { board: sown.board.turned(), lead: -lead });
+        }
+    }
+}
+
+/// Whether the position is solved from nothing with few nodes.
+fn is_quick(kalah: &mut Kalah, task: Task, nodes: u64) -> bool {
+    let warm = std::mem::replace(&mut kalah.proven, Table::new(kalah.sower.pits(), 20));
+    let quick = solve(kalah, task, nodes).exact;
+    kalah.proven = warm;
+    quick
+}
+
+fn prove(kalah: &Kalah, task: Task, nodes: u64) -> Bounds {
+    let solved = solve(kalah, task, nodes);
+    Bounds { lower: solved.lower, upper: solved.upper, pit: solved.choice.pit }
+}
+
+fn solve(kalah: &Kalah, task: Task, nodes: u64) -> Solved {
+    let pits: Vec<u8> =
+        (0..kalah.sower.pits()).rev().filter(|&pit| stones_in(task.board.own, pit) != 0).collect();
+    let idea = kalah.idea(task.board, &pits, false, &|| true);
+    let asked = Cell::new(0);
+    let patient = || {
+        asked.set(asked.get() + solver::ASK_EVERY);
+        asked.get() < nodes
+    };
+    kalah.solve(task, &idea, &patient)
+}

@@ -1,0 +1,298 @@
+//! Two-player Kalah on packed boards: solved exactly as far as time allows, and looked ahead where it does not.
+//!
+//! The design follows published work on solving Kalah (a table of all small positions, null windows, a transposition
+//! table, opening data). Margins here are those *to come*: stones in the stores are left out until a value is told.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "counts of at most a hundred stones, in loops that run millions of times a second"
+)]
+
+mod board;
+pub mod book;
+mod evaluation;
+mod lookahead;
+mod openings;
+mod small;
+mod solver;
+mod table;
+
+use std::cell::Cell;
+use std::sync::{Arc, Once};
+
+use super::{Analysis, Choice, MoveValue};
+use crate::engine::Position;
+
+use board::{Board, Sower, Sown};
+use evaluation::STONE;
+use lookahead::{Lookahead, Outlook};
+use openings::Openings;
+use small::SmallPositions;
+use solver::Solver;
+use table::Table;
+
+/// The turns that `hard` looks ahead, where it cannot solve.
+const TURNS: u8 = 14;
+/// Positions that `hard` searches for the exact end before it looks ahead instead.
+const QUICK: u64 = 400_000;
+/// Positions searched ahead for a first idea before solving.
+const IDEA: u64 = 150_000;
+
+/// Everything known of two-player Kalah under given rules. Searches may share it.
+pub struct Kalah {
+    sower: Sower,
+    small: SmallPositions,
+    proven: Table,
+    ahead: Table,
+    openings: Openings,
+    filling: Once,
+}
+
+/// A position to search: its board and what the stores add to a margin to come.
+#[derive(Clone, Copy)]
+struct Task {
+    board: Board,
+    /// Stones that the seat to move has in store more than the other.
+    lead: i32,
+}
+
+impl Task {
+    fn of(position: &Position) -> Option<Self> {
+        let board = Board::of(position)?;
+        let mover = position.to_move()?;
+        let other = position.seats().find(|&seat| seat != mover)?;
+        Some(Self { board, lead: i32::from(position.store(mover)) - i32::from(position.store(other)) })
+    }
+}
+
+impl Kalah {
+    /// Whether the position is one of those searched here: a running game with at most a hundred stones.
+    pub fn knows(position: &Position) -> bool {
+        Board::of(position).is_some()
+    }
+
+    /// With at most `small_bytes` for small positions and room for two to `bits` proofs.
+    pub fn new(pits: u8, takes_lone_stone: bool, small_bytes: usize, bits: u32) -> Self {
+        Self {
+            sower: Sower::new(pits, takes_lone_stone),
+            small: SmallPositions::new(pits, small_bytes),
+            proven: Table::new(pits, bits),
+            ahead: Table::new(pits, bits - 2),
+            openings: if takes_lone_stone { Openings::none() } else { Openings::shipped(pits) },
+            filling: Once::new(),
+        }
+    }
+
+    /// Begins to fill the table of small positions in the background, if that has not begun. Searches use what is
+    /// there by now.
+    pub fn fill(self: &Arc<Self>) {
+        self.filling.call_once(|| {
+            let weak = Arc::downgrade(self);
+            let fill =
+                move || while weak.upgrade().is_some_and(|kalah| kalah.small.fill_next(&kalah.sower)) {};
+            std::thread::Builder::new()
+                .name("small positions".to_owned())
+                .spawn(fill)
+                .expect("a thread can be started");
+        });
+    }
+
+    fn solver<'a>(&'a self, go_on: &'a dyn Fn() -> bool) -> Solver<'a> {
+        Solver::new(&self.sower, &self.small, &self.proven, &self.openings, go_on)
+    }
+
+    fn lookahead<'a>(&'a self, go_on: &'a dyn Fn() -> bool) -> Lookahead<'a> {
+        Lookahead::new(&self.sower, &self.small, &self.ahead, go_on)
+    }
+
+    /// What `hard` plays: the best move by the exact end if that is near, else by looking ahead. Of equal moves the
+    /// first of `pits`.
+    pub fn hard(&self, position: &Position, pits: &[u8], go_on: &dyn Fn() -> bool) -> Option<Choice> {
+        let task = Task::of(position)?;
+        let idea = self.lookahead(go_on).outlook(task.board, pits, 6, false);
+        let asked = Cell::new(0);
+        let quickly = || {
+            asked.set(asked.get() + solver::ASK_EVERY);
+            asked.get() < QUICK && go_on()
+        };
+        let solved = self.solve(task, &idea, &quickly);
+        if solved.exact {
+            return Some(solved.choice);
+        }
+        let mut lookahead = self.lookahead(go_on);
+        let outlook = lookahead.outlook(task.board, &idea.pits(), TURNS, false);
+        let nodes = solved.choice.nodes + lookahead.nodes;
+        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes })
+    }
+
+    /// What `perfect` plays: a move that keeps the result, and of these the one with the best margin, as far as
+    /// `go_on` lets it prove that; else the best one by looking ahead.
+    pub fn perfect(&self, position: &Position, pits: &[u8], go_on: &dyn Fn() -> bool) -> Option<Choice> {
+        let task = Task::of(position)?;
+        let idea = self.idea(task.board, pits, false, go_on);
+        Some(self.solve(task, &idea, go_on).choice)
+    }
+
+    /// The exact margin at the end, own store minus the other's; `None` when `go_on` said no before.
+    pub fn margin(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<i16> {
+        let task = Task::of(position)?;
+        let pits: Vec<u8> = position.legal().collect();
+        let idea = self.idea(task.board, &pits, false, go_on);
+        let margin = self.solver(go_on).margin(task.board, idea.margin())?;
+        Some((task.lead + margin) as i16)
+    }
+
+    /// The value of every move: looked ahead first, then solved one after the other, the best ones first.
+    pub fn analyse(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<Analysis> {
+        let task = Task::of(position)?;
+        let pits: Vec<u8> = position.legal().collect();
+        let idea = self.idea(task.board, &pits, true, go_on);
+        let mut solver = self.solver(go_on);
+        let mut margins: Vec<Option<i32>> = vec![None; idea.moves.len()];
+        // Quick ones are not to wait for slow ones, and what a round has proven is there for the next.
+        let mut patience = 100_000;
+        let mut stopped = false;
+        while !stopped && margins.contains(&None) {
+            for (margin, &(pit, value)) in
+                margins.iter_mut().zip(&idea.moves).filter(|(margin, _)| margin.is_none())
+            {
+                let until = solver.nodes + patience;
+                *margin = self.after(&mut solver, task.board, pit, stones(value), until);
+                stopped = margin.is_none() && !go_on();
+                if stopped {
+                    break;
+                }
+            }
+            patience *= 8;
+        }
+        let exact = !margins.contains(&None);
+        let mut moves: Vec<MoveValue> = margins
+            .iter()
+            .zip(&idea.moves)
+            .map(|(margin, &(pit, value))| MoveValue {
+                pit,
+                value: (task.lead + margin.unwrap_or(stones(value))) as i16,
+                exact: margin.is_some(),
+            })
+            .collect();
+        let nodes = solver.nodes;
+        moves.sort_by_key(|m| (-m.value, m.pit));
+        let best = moves[0].pit;
+        let line = self.line(task.board, best, moves[0].exact, go_on);
+        moves.sort_by_key(|m| m.pit);
+        Some(Analysis { moves, best, line, depth: idea.depth, nodes, exact })
+    }
+
+    /// The exact margin to come when `pit` is sown, if it is found before the solver's nodes are `until`.
+    fn after(&self, solver: &mut Solver<'_>, board: Board, pit: u8, guess: i32, until: u64) -> Option<i32> {
+        solver.until = until;
+        let Sown { board: after, gain, extra } = self.sower.sow(board, pit);
+        if after.is_over() {
+            Some(gain + after.lead())
+        } else if extra {
+            solver.margin(after, guess - gain).map(|margin| gain + margin)
+        } else {
+            solver.margin(after.turned(), gain - guess).map(|margin| gain - margin)
+        }
+    }
+
+    fn idea(&self, board: Board, pits: &[u8], each: bool, go_on: &dyn Fn() -> bool) -> Outlook {
+        let asked = Cell::new(0);
+        let shortly = || {
+            asked.set(asked.get() + lookahead::ASK_EVERY);
+            asked.get() < IDEA && go_on()
+        };
+        self.lookahead(&shortly).outlook(board, pits, TURNS, each)
+    }
+
+    /// Best play as far as it is known, from sowing `pit` on.
+    fn line(&self, board: Board, pit: u8, exact: bool, go_on: &dyn Fn() -> bool) -> Vec<u8> {
+        let mut line = vec![pit];
+        let mut sown = self.sower.sow(board, pit);
+        while !sown.board.is_over() {
+            let board = if sown.extra { sown.board } else { sown.board.turned() };
+            let mut solver = self.solver(go_on);
+            let pits: Vec<u8> =
+                (0..self.sower.pits()).rev().filter(|&p| board::stones_in(board.own, p) != 0).collect();
+            let margin = if exact { solver.margin(board, 0) } else { None };
+            let known = margin.and_then(|margin| solver.first(board, &pits, margin)).and_then(|(pit, _)| pit);
+            let Some(next) = known else {
+                line.extend(self.lookahead(go_on).line(board));
+                break;
+            };
+            line.push(next);
+            sown = self.sower.sow(board, next);
+        }
+        line
+    }
+}
+
+/// A value of the lookahead in whole stones.
+fn stones(value: i32) -> i32 {
+    (value + STONE / 2).div_euclid(STONE)
+}
+
+/// How far a position has been solved.
+struct Solved {
+    choice: Choice,
+    /// The margin to come is at least this, with the chosen move.
+    lower: i32,
+    /// And at most this, with any.
+    upper: i32,
+    /// The chosen move has the best margin that there is.
+    exact: bool,
+}
+
+impl Kalah {
+    /// Proves the result first, then the margin, beginning with the moves that promise most.
+    fn solve(&self, task: Task, idea: &Outlook, go_on: &dyn Fn() -> bool) -> Solved {
+        let Task { board, lead } = task;
+        let stones = board.stones();
+        let mut solver = self.solver(go_on);
+        let mut pits = idea.pits();
+        let (mut lower, mut upper) = (-stones, stones);
+        if let Some(known) = self.openings.get(board, stones) {
+            (lower, upper) = (known.lower, known.upper);
+            pits.retain(|&pit| pit != known.pit);
+            pits.insert(0, known.pit);
+        }
+        // More than half of the stones, half of them, and then whatever there is.
+        let mut windows = vec![1 - lead, -lead];
+        while lower < upper {
+            let window = windows.first().copied().unwrap_or_else(|| idea.margin().max(lower + 1).min(upper));
+            let settled = window <= lower || window > upper;
+            if !windows.is_empty() {
+                windows.remove(0);
+                if settled {
+                    continue;
+                }
+            }
+            match solver.first(board, &pits, window) {
+                None => break,
+                Some((Some(pit), value)) => {
+                    lower = value;
+                    pits.retain(|&p| p != pit);
+                    pits.insert(0, pit);
+                    windows.clear();
+                }
+                Some((None, value)) => upper = value,
+            }
+        }
+        let exact = lower == upper;
+        let choice = Choice { pit: pits[0], depth: idea.depth, nodes: solver.nodes };
+        Solved { choice, lower, upper, exact }
+    }
+}
+
+impl Outlook {
+    fn pits(&self) -> Vec<u8> {
+        self.moves.iter().map(|&(pit, _)| pit).collect()
+    }
+
+    /// The best margin to come, in stones.
+    fn margin(&self) -> i32 {
+        self.moves.first().map_or(0, |&(_, value)| stones(value))
+    }
+}
