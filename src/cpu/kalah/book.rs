@@ -17,8 +17,10 @@ use super::{Kalah, Solved, Task, solver};
 /// How opening data is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// A position that is solved from nothing with this many nodes needs no data.
+    /// A position whose result, or margin, is proven from nothing with this many nodes needs no data.
     pub quick: u64,
+    /// Whether the margin counts for that, and not the result alone.
+    pub margins: bool,
     /// Nodes after which a position is left with the bounds proven until then.
     pub patience: u64,
 }
@@ -55,10 +57,12 @@ pub fn make(
     let side = (0..pits).fold(0, |side, _| side << 8 | u64::from(stones));
     let start = Task { board: Board { own: side, other: side }, lead: 0 };
     let mut seen = HashSet::new();
-    let mut queue: VecDeque<Task> = VecDeque::from([start]);
-    replies(&kalah, start, &mut queue);
-    while let Some(task) = queue.pop_front() {
-        if !seen.insert((task.board, task.lead)) || is_quick(&mut kalah, task, effort.quick) {
+    // As the first player, who needs it most, and then as the second.
+    let mut queue = VecDeque::from([start]);
+    let mut second = VecDeque::new();
+    replies(&kalah, start, &mut second);
+    while let Some(task) = queue.pop_front().or_else(|| second.pop_front()) {
+        if !seen.insert((task.board, task.lead)) || is_quick(&mut kalah, task, effort) {
             continue;
         }
         let known = kalah.openings.get(task.board, task.board.stones());
@@ -95,11 +99,11 @@ fn replies(kalah: &Kalah, task: Task, queue: &mut VecDeque<Task>) {
 }
 
 /// Whether the position is solved from nothing with few nodes.
-fn is_quick(kalah: &mut Kalah, task: Task, nodes: u64) -> bool {
+fn is_quick(kalah: &mut Kalah, task: Task, effort: Effort) -> bool {
     let warm = std::mem::replace(&mut kalah.proven, Table::new(kalah.sower.pits(), 20));
-    let quick = solve(kalah, task, nodes).exact;
+    let solved = solve(kalah, task, effort.quick);
     kalah.proven = warm;
-    quick
+    if effort.margins { solved.exact } else { solved.has_result(task.lead) }
 }
 
 fn prove(kalah: &Kalah, task: Task, nodes: u64) -> Bounds {

@@ -18,6 +18,8 @@ mod openings;
 mod small;
 mod solver;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::cell::Cell;
 use std::sync::{Arc, Once};
@@ -243,6 +245,13 @@ struct Solved {
     upper: i32,
     /// The chosen move has the best margin that there is.
     exact: bool,
+}
+
+impl Solved {
+    /// Whether it is known who wins, given what the seat to move has more in store than the other.
+    fn has_result(&self, lead: i32) -> bool {
+        self.lower + lead > 0 || self.upper + lead < 0 || self.lower == self.upper
+    }
 }
 
 impl Kalah {
