@@ -7,6 +7,7 @@ mod audit;
 mod bad_fields;
 mod bad_input;
 mod bad_requests;
+mod clock;
 mod computer;
 mod conformance;
 mod document;
