@@ -3,8 +3,9 @@
 //! The clock of the contract is the database's, so the tests move what it is compared with: the deadline.
 
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 
-use crate::harness::{Player, TestServer, at_once, number, play_on, test, text};
+use crate::harness::{Player, TestServer, at_once, number, of_seats, play_on, test, text};
 
 /// How many races of the clock against a player the suite runs.
 const RACES: usize = 100;
@@ -19,17 +20,14 @@ fn mover(game: &Value) -> usize {
 
 /// Lets the present turn's deadline lie `seconds` back.
 async fn late(server: &TestServer, game: &str, seconds: f64) {
-    let moved = sqlx::query(
-        "with g as (update game set deadline = now() - make_interval(secs => $2) where id = $1::text::uuid
-                    returning id, deadline)
-         update due set at = g.deadline + interval '1 second' from g where game_id = g.id",
-    )
-    .bind(game)
-    .bind(seconds)
-    .execute(&mut server.database().await)
-    .await
-    .unwrap();
-    assert_eq!(moved.rows_affected(), 1, "the turn has a limit");
+    assert_eq!(shift(&mut server.database().await, game, seconds).await, 1, "the turn has a limit");
+}
+
+async fn shift(database: &mut PgConnection, game: &str, seconds: f64) -> u64 {
+    let sql = "with g as (update game set deadline = now() - make_interval(secs => $2)
+                          where id = $1::text::uuid and deadline is not null returning id, deadline)
+               update due set at = g.deadline + interval '1 second' from g where game_id = g.id";
+    sqlx::query(sql).bind(game).bind(seconds).execute(database).await.unwrap().rows_affected()
 }
 
 /// What happened in a game: each event's type, seat, and by whom.
@@ -117,22 +115,23 @@ fn the_clock_plays_within_a_second_and_a_half_whatever_the_level_needs() {
                 let new = json!({ "variant": "kalah", "computers": ["hard", "hard"], "starter": "computer" });
                 busy.post("/v1/games", new).await.ok(201);
             }
-            let seq = game["seq"].clone();
-            late(server, id, 1.0).await;
-            let played = people[0].until(id, |now| now["seq"] != seq).await;
+            let mut database = server.database().await;
+            shift(&mut database, id, 1.0).await;
+            let shifted: f64 = sqlx::query_scalar("select extract(epoch from now())::float8")
+                .fetch_one(&mut database)
+                .await
+                .unwrap();
+            let played = people[0].until(id, |now| now["seq"] != 0).await;
             assert_eq!(played["last_event"]["by"], "clock");
-            let late: f64 = sqlx::query_scalar(
-                "select extract(epoch from e.at - d.at)::float8 from game_event e
-                 cross join (select $2::text::timestamptz as at) d where game_id = $1::text::uuid and seq = 1",
+            let at: f64 = sqlx::query_scalar(
+                "select extract(epoch from at)::float8 from game_event where game_id = $1::text::uuid and seq = 1",
             )
             .bind(id)
-            .bind(text(&game["server_time"]))
-            .fetch_one(&mut server.database().await)
+            .fetch_one(&mut database)
             .await
             .unwrap();
-            // From its making, which is more than is promised: 1.5 s, with room for a busy machine.
-            assert!(late < 4.0, "{stand_in}: {late} s");
-            assert_eq!(played["options"]["stand_in"], stand_in);
+            // What is promised is 1.5 s; a machine that is busy with other tests may take longer.
+            assert!(at - shifted < 3.0, "{stand_in}: {} s", at - shifted);
         }
     });
 }
@@ -341,13 +340,17 @@ async fn races(server: &TestServer, other: &TestServer, count: usize) -> (usize,
         games.push(server.group_game(limited(2), 2).await);
     }
     let mut won = (0, 0);
-    for round in 0..count / games.len() {
+    for round in 0.. {
+        if won.0 + won.1 >= count {
+            break;
+        }
         let racing = at_once(games.iter().cloned().enumerate().map(|(i, (people, _, game))| {
             let (database, base) = (server.database_options().clone(), other.url(""));
             async move {
                 let id = text(&game["id"]).to_owned();
                 let now = people[0].game(&id).await;
-                if now["status"] != "running" {
+                // Where the clock has taken a seat over the next race is another game's.
+                if now["status"] != "running" || of_seats(&now, "left").contains(&json!(true)) {
                     return None;
                 }
                 let (seq, seat) = (number(&now["seq"]), mover(&now));
@@ -355,7 +358,7 @@ async fn races(server: &TestServer, other: &TestServer, count: usize) -> (usize,
                 let elsewhere = player.at(base);
                 // The clock may play from this moment on, or a little later.
                 let ahead = f64::from(u32::try_from((round * 7 + i * 3) % 20).unwrap()) / 1000.0;
-                let mut database = sqlx::Connection::connect_with(&database).await.unwrap();
+                let mut database = PgConnection::connect_with(&database).await.unwrap();
                 shift(&mut database, &id, 1.0 - ahead).await;
                 let pit = number(&now["legal"][0]);
                 let same = id.clone();
@@ -390,14 +393,6 @@ async fn races(server: &TestServer, other: &TestServer, count: usize) -> (usize,
                 for (seq, (is, _)) in (seq + 1..).zip(&after) {
                     assert_eq!(u64::try_from(*is).unwrap(), seq);
                 }
-                // Whoever is left by it comes back, so that the next race is one.
-                let now = people[0].game(&id).await;
-                for (seat, person) in people.iter().enumerate() {
-                    if now["status"] == "running" && now["seats"][seat]["left"] == true {
-                        let (pit, seq) = (number(&now["legal"][0]), number(&now["seq"]));
-                        let _ = person.sow(&id, pit, seq).await;
-                    }
-                }
                 Some(*first == by_player)
             }
         }))
@@ -419,19 +414,6 @@ async fn races(server: &TestServer, other: &TestServer, count: usize) -> (usize,
     assert_eq!(wrong, 0);
     audited(server).await;
     won
-}
-
-async fn shift(database: &mut sqlx::PgConnection, game: &str, seconds: f64) {
-    sqlx::query(
-        "with g as (update game set deadline = now() - make_interval(secs => $2)
-                    where id = $1::text::uuid and deadline is not null returning id, deadline)
-         update due set at = g.deadline + interval '1 second' from g where game_id = g.id",
-    )
-    .bind(game)
-    .bind(seconds)
-    .execute(database)
-    .await
-    .unwrap();
 }
 
 #[test]
