@@ -4,6 +4,7 @@
 
 mod abandoned;
 mod audit;
+mod away;
 mod bad_fields;
 mod bad_input;
 mod bad_requests;
@@ -16,6 +17,7 @@ mod habits;
 mod harness;
 mod idempotency;
 mod identity;
+mod leases;
 mod limits;
 mod lists;
 mod metrics;
