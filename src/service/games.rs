@@ -107,8 +107,6 @@ impl Service {
         loop {
             // Read at the end of the wait too: who may see it, who is called what and what time it is may have changed.
             let game = self.game(viewer, id).await?;
-            // The check of the token is not all that is heard of somebody who waits.
-            viewer.inspect(|player| self.hear(*player));
             if game.seq > after || game.game.is_over() || !waits() {
                 return Ok(game);
             }
@@ -116,7 +114,10 @@ impl Service {
                 let mut news = pin!(self.bell(id).notified());
                 // Listening before looking: what comes in between is heard.
                 news.as_mut().enable();
-                viewer.inspect(|player| self.hear(*player));
+                // Whoever waits is there for as long as that lasts.
+                if let Some(player) = viewer {
+                    self.hear(player);
+                }
                 if !waits() || self.seq(id).await? != Some(game.seq) {
                     break;
                 }

@@ -308,6 +308,55 @@ fn seats_that_left_or_resigned_are_played_at_the_level_of_the_stand_in_without_a
     });
 }
 
+/// Makes a game count for the ratings, which no operation does yet.
+async fn rank(server: &TestServer, id: &str) {
+    let sql = "update game set ranked = true where id = $1::text::uuid";
+    sqlx::query(sql).bind(id).execute(&mut server.database().await).await.unwrap();
+}
+
+#[test]
+fn a_ranked_game_whose_very_first_turn_of_a_seat_runs_out_is_aborted() {
+    test(async |server| {
+        for moves_before in [0, 1] {
+            let (people, _, game) = server.group_game(limited(2), 2).await;
+            let id = text(&game["id"]);
+            rank(server, id).await;
+            let now = people[0].game(id).await;
+            let now = if moves_before == 0 { now } else { sow_through(&people, id, now).await };
+            let before = now["seq"].clone();
+            let over = run_out(server, &people[0], id).await;
+            assert_eq!((&over["status"], &over["end_reason"]), (&json!("aborted"), &json!("no_show")));
+            assert_eq!(number(&over["seq"]), number(&before) + 1, "the clock plays nothing");
+            assert_eq!(over["last_event"]["ends"], json!({ "reason": "no_show" }));
+        }
+        // Later turns that run out are played, by the easy level whatever the local rules say.
+        let (people, _, game) = server.group_game(limited(2), 2).await;
+        let id = text(&game["id"]);
+        rank(server, id).await;
+        let now = sow_through(&people, id, game.clone()).await;
+        sow_through(&people, id, now).await;
+        assert_eq!(run_out(server, &people[0], id).await["last_event"]["by"], "clock");
+        audited(server).await;
+    });
+}
+
+#[test]
+fn a_ranked_game_that_everybody_has_left_goes_on() {
+    test(async |server| {
+        let (people, _, game) = server.group_game(limited(2), 2).await;
+        let id = text(&game["id"]);
+        rank(server, id).await;
+        for person in &people {
+            person.act(id, "leave").await.ok(200);
+        }
+        let over = people[0].until(id, |now| now["status"] != "running").await;
+        assert_eq!(over["status"], "finished");
+        // As if they had resigned in that order.
+        assert_eq!(json!(of_seats(&over, "place")), json!([2, 1]));
+        audited(server).await;
+    });
+}
+
 #[test]
 fn clock_and_player_at_the_same_moment_make_one_event() {
     test(async |server| {
