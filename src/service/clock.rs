@@ -11,7 +11,7 @@ use super::{Error, Result, Service};
 use crate::cpu::Level;
 use crate::engine::{AbortReason, Action, ActionError, Position, Seat};
 use crate::ids::GameId;
-use crate::store::{self, By, Condition, EventKind, Lease, StoredGame};
+use crate::store::{self, By, Condition, Due, EventKind, Lease, StoredGame};
 
 /// For how long the computer thinks about a turn that has run out, with all further sowings: the whole has to be
 /// written within 1.5 seconds ("Time" 9). Where the stand-in needs longer the easy level plays, which needs none.
@@ -75,13 +75,15 @@ impl Service {
             db.done();
             let Some(stored) = stored else { return Ok(()) };
             let turn = Turn::of(&stored.game, &stored.seats, &stored.options);
+            // What was due when it was found need not be any more.
+            let due = turn.due(&stored.game, &stored.seats, &stored.options).map(|(due, _)| due);
             let mut plan = Plan::new(&stored);
-            let condition = match turn {
-                Turn::Person(seat) if has_run_out(&stored) => {
+            let condition = match (turn, due) {
+                (Turn::Person(seat), Some(Due::Clock)) if has_run_out(&stored) => {
                     self.play_for(seat, &mut plan, &stored, patience).await?;
                     Condition::RunOut
                 }
-                Turn::Person(seat) => {
+                (Turn::Person(seat), Some(Due::Away)) => {
                     let player = stored.seats[seat.index()].person().map(|person| person.id);
                     let Some((player, silence)) = player.zip(stored.options.away_seconds()) else {
                         return Ok(());
@@ -89,12 +91,12 @@ impl Service {
                     plan.add(seat, Action::Leave, None).expect("a player who is present can leave");
                     Condition::Silent(player, (silence + MARGIN).into())
                 }
-                Turn::Paused => {
+                (Turn::Paused, _) => {
                     let abort = Action::Abort(AbortReason::Abandoned);
                     plan.add(stored.starter, abort, None).expect("a running game can be aborted");
                     Condition::Abandoned
                 }
-                Turn::Over | Turn::Computer(..) => return Ok(()),
+                _ => return Ok(()),
             };
             let mut db = self.database.connection().await?;
             let written = self.commit(&mut db, plan, condition).await?.is_some();

@@ -3,18 +3,17 @@
 //! The clock of the contract is the database's, so the tests move what it is compared with: the deadline.
 
 use serde_json::{Value, json};
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 
-use crate::harness::{Player, TestServer, at_once, number, of_seats, play_on, test, text};
+use crate::harness::{Player, TestServer, number, of_seats, play_on, test, text};
 
-/// How many races of the clock against a player the suite runs.
-const RACES: usize = 100;
-
-fn limited(players: u64) -> Value {
+/// A group whose games have turns of 30 seconds.
+pub fn limited(players: u64) -> Value {
     json!({ "variant": "kalah", "options": { "turn_seconds": 30, "stand_in": "easy", "players": players } })
 }
 
-fn mover(game: &Value) -> usize {
+/// The seat to move.
+pub fn mover(game: &Value) -> usize {
     usize::try_from(number(&game["to_move"])).unwrap()
 }
 
@@ -23,7 +22,8 @@ async fn late(server: &TestServer, game: &str, seconds: f64) {
     assert_eq!(shift(&mut server.database().await, game, seconds).await, 1, "the turn has a limit");
 }
 
-async fn shift(database: &mut PgConnection, game: &str, seconds: f64) -> u64 {
+/// The same on a connection that is open; 0 when the turn has no limit, else 1.
+pub async fn shift(database: &mut PgConnection, game: &str, seconds: f64) -> u64 {
     let sql = "with g as (update game set deadline = now() - make_interval(secs => $2)
                           where id = $1::text::uuid and deadline is not null returning id, deadline)
                update due set at = g.deadline + interval '1 second' from g where game_id = g.id";
@@ -41,7 +41,8 @@ async fn log(server: &TestServer, game: &str) -> Vec<String> {
     .unwrap()
 }
 
-async fn audited(server: &TestServer) {
+/// Nothing that is stored differs from what the logs say.
+pub async fn audited(server: &TestServer) {
     assert_eq!(server.service().audit().await.unwrap().differences, []);
 }
 
@@ -355,114 +356,6 @@ fn a_ranked_game_that_everybody_has_left_goes_on() {
         assert_eq!(json!(of_seats(&over, "place")), json!([2, 1]));
         audited(server).await;
     });
-}
-
-#[test]
-fn clock_and_player_at_the_same_moment_make_one_event() {
-    test(async |server| {
-        let other = server.another().await;
-        races(server, &other, RACES).await;
-        other.stop().await;
-    });
-}
-
-#[test]
-#[ignore = "takes a minute: the races of the contract in full number, run by hand"]
-fn a_thousand_races_of_clock_and_player_make_one_event_each() {
-    test(async |server| {
-        let other = server.another().await;
-        let (players, clocks) = races(server, &other, 1_000).await;
-        eprintln_counts(players, clocks);
-        other.stop().await;
-    });
-}
-
-#[expect(clippy::print_stderr, reason = "run by hand, and reported")]
-fn eprintln_counts(players: usize, clocks: usize) {
-    eprintln!("{players} turns were the player's, {clocks} the clock's");
-}
-
-/// Races of the clocks of two processes against a player who asks both, in twenty games at a time; who won how often.
-async fn races(server: &TestServer, other: &TestServer, count: usize) -> (usize, usize) {
-    let mut games = Vec::new();
-    for _ in 0..20 {
-        games.push(server.group_game(limited(2), 2).await);
-    }
-    let mut won = (0, 0);
-    for round in 0.. {
-        if won.0 + won.1 >= count {
-            break;
-        }
-        let racing = at_once(games.iter().cloned().enumerate().map(|(i, (people, _, game))| {
-            let (database, base) = (server.database_options().clone(), other.url(""));
-            async move {
-                let id = text(&game["id"]).to_owned();
-                let now = people[0].game(&id).await;
-                // Where the clock has taken a seat over the next race is another game's.
-                if now["status"] != "running" || of_seats(&now, "left").contains(&json!(true)) {
-                    return None;
-                }
-                let (seq, seat) = (number(&now["seq"]), mover(&now));
-                let player = people[seat].clone();
-                let elsewhere = player.at(base);
-                // The clock may play from this moment on, or a little later.
-                let ahead = f64::from(u32::try_from((round * 7 + i * 3) % 20).unwrap()) / 1000.0;
-                let mut database = PgConnection::connect_with(&database).await.unwrap();
-                shift(&mut database, &id, 1.0 - ahead).await;
-                let pit = number(&now["legal"][0]);
-                let same = id.clone();
-                let first = tokio::spawn(async move { player.sow(&same, pit, seq).await });
-                let same = id.clone();
-                let second = tokio::spawn(async move { elsewhere.sow(&same, pit, seq).await });
-                let answers = [first.await.unwrap(), second.await.unwrap()];
-                let after: Vec<(i32, String)> = sqlx::query_as(
-                    "select seq, concat_ws(' ', kind, seat, by) from game_event
-                     where game_id = $1::text::uuid and seq > $2 order by seq",
-                )
-                .bind(&id)
-                .bind(i32::try_from(seq).unwrap())
-                .fetch_all(&mut database)
-                .await
-                .unwrap();
-                let by_player = format!("move {seat} player");
-                let by_clock = format!("move {seat} clock");
-                let accepted = answers.iter().filter(|answer| answer.status == 200).count();
-                let first = &after[0].1;
-                if *first == by_player {
-                    assert_eq!(accepted, 2, "{answers:?} {after:?}");
-                    let own = after.iter().filter(|(_, event)| *event == by_player).count();
-                    assert_eq!(own, 1, "{after:?}");
-                } else {
-                    assert_eq!((first, accepted), (&by_clock, 0), "{answers:?} {after:?}");
-                    for answer in answers {
-                        assert_eq!(answer.status, 409, "{}", answer.text);
-                    }
-                }
-                // Nobody has two turns at once in a row, and nothing is missing.
-                for (seq, (is, _)) in (seq + 1..).zip(&after) {
-                    assert_eq!(u64::try_from(*is).unwrap(), seq);
-                }
-                Some(*first == by_player)
-            }
-        }))
-        .await;
-        for (i, by_player) in racing.into_iter().enumerate() {
-            match by_player {
-                Some(true) => won.0 += 1,
-                Some(false) => won.1 += 1,
-                None => games[i] = server.group_game(limited(2), 2).await,
-            }
-        }
-    }
-    let wrong: i64 = sqlx::query_scalar(
-        "select count(*) from game g where seq <> (select count(*) from game_event e where e.game_id = g.id)",
-    )
-    .fetch_one(&mut server.database().await)
-    .await
-    .unwrap();
-    assert_eq!(wrong, 0);
-    audited(server).await;
-    won
 }
 
 #[test]

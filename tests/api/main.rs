@@ -9,6 +9,7 @@ mod bad_fields;
 mod bad_input;
 mod bad_requests;
 mod clock;
+mod clock_races;
 mod computer;
 mod conformance;
 mod document;
