@@ -15,7 +15,7 @@ use crate::store::{self, By, Condition, Due, EventKind, Lease, StoredGame};
 
 /// For how long the computer thinks about a turn that has run out, with all further sowings: the whole has to be
 /// written within 1.5 seconds ("Time" 9). Where the stand-in needs longer the easy level plays, which needs none.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(900);
 /// How long a process has what is due to itself, in seconds.
 const LEASE: f64 = 1.2;
 /// How long it may take to find what is due without having known of it.
