@@ -38,13 +38,14 @@ pub struct Asked {
     /// The next game of the group begins with the next seat. Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotate_starter: Option<bool>,
-    /// Seconds for each sowing: 30 or 60; null or absent means no limit. Kept and shown as `deadline`; this version does
-    /// not yet act when it passes.
+    /// Seconds for each sowing: 30 or 60; null or absent means no limit. When they are over (`deadline` of the game, and
+    /// one second more for the way) the computer makes the sowing and the further ones it earns. After two turns in a row
+    /// that ran out the player counts as left.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 30, maximum = 60, multiple_of = 30, example = 60)]
     pub turn_seconds: Option<Option<u32>>,
-    /// Games without a time limit: seconds of silence after which a player counts as left, 60 to 86400;
-    /// null means never. Default 300. Kept; this version does not yet act on it.
+    /// Games without a time limit in which another person waits: seconds of silence (no request, no waiting one) after
+    /// which a player who has the turn counts as left, 60 to 86400; null means never. Default 300.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 60, maximum = 86400, example = 300)]
     pub away_seconds: Option<Option<u32>>,
@@ -185,6 +186,10 @@ impl Options {
     pub fn turn_seconds(&self) -> Option<u32> {
         self.turn_seconds
     }
+    /// Seconds of silence after which a player counts as left; none in games with a time limit.
+    pub fn away_seconds(&self) -> Option<u32> {
+        self.away_seconds.filter(|_| self.turn_seconds.is_none())
+    }
     /// Who plays seats that are left or have resigned.
     pub fn stand_in(&self) -> Level {
         self.stand_in.into()
@@ -192,10 +197,9 @@ impl Options {
 
     /// As answered: what applies to this variant and number of players, nothing else, never null.
     pub fn answered(&self) -> Asked {
-        let limited = self.turn_seconds.is_some();
         Asked {
             turn_seconds: self.turn_seconds.map(Some),
-            away_seconds: self.away_seconds.filter(|_| !limited).map(Some),
+            away_seconds: self.away_seconds().map(Some),
             ..self.stored()
         }
     }

@@ -5,6 +5,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -163,39 +164,52 @@ impl Served {
     }
 }
 
-#[test]
-fn a_game_goes_on_from_the_last_acknowledged_move_after_kill_9() {
-    let home = Home::new("kill");
-    let runtime = Runtime::new().unwrap();
-    let mut served = Served::start(&home.0);
-    let client = Client::new();
-    let call = |url: String, token: Option<&str>, body: Option<Value>| {
-        let request = match &body {
-            Some(body) => client.post(url).json(body),
-            None => client.get(url),
+/// Somebody who calls one after the other.
+struct Caller {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Caller {
+    fn new() -> Self {
+        Self { runtime: Runtime::new().unwrap(), client: Client::new() }
+    }
+
+    fn call(&self, url: String, token: Option<&str>, body: Option<&Value>) -> Value {
+        let request = match body {
+            Some(body) => self.client.post(url).json(body),
+            None => self.client.get(url),
         };
         let request = match token {
             Some(token) => request.bearer_auth(token),
             None => request,
         };
-        runtime.block_on(async { request.send().await.unwrap().json::<Value>().await.unwrap() })
-    };
-    let guest = call(format!("{}/v1/guests", served.url), None, Some(json!({})));
+        self.runtime.block_on(async { request.send().await.unwrap().json::<Value>().await.unwrap() })
+    }
+}
+
+#[test]
+fn a_game_goes_on_from_the_last_acknowledged_move_after_kill_9() {
+    let home = Home::new("kill");
+    let caller = Caller::new();
+    let call = |url, token: Option<&str>, body: Option<&Value>| caller.call(url, token, body);
+    let mut served = Served::start(&home.0);
+    let guest = call(format!("{}/v1/guests", served.url), None, Some(&json!({})));
     let token = guest["access_token"].as_str().unwrap();
     let new = json!({ "variant": "kalah", "computers": ["easy"], "options": { "stones": 3 }, "seed": 5 });
-    let mut game = call(format!("{}/v1/games", served.url), Some(token), Some(new));
+    let mut game = call(format!("{}/v1/games", served.url), Some(token), Some(&new));
     let path = format!("/v1/games/{}", game["id"].as_str().unwrap());
     let mut accepted = Vec::new();
     while game["status"] == "running" {
         if game["to_move"] == 0 {
             let body = json!({ "pit": game["legal"][0], "seq": game["seq"] });
-            let played = call(format!("{}{path}/moves", served.url), Some(token), Some(body.clone()));
+            let played = call(format!("{}{path}/moves", served.url), Some(token), Some(&body));
             let event = played["accepted"].clone();
             if accepted.len() < 3 {
                 served.kill();
                 served = Served::start(&home.0);
                 // The answer might have been lost with the server: the same request gets the same answer.
-                let again = call(format!("{}{path}/moves", served.url), Some(token), Some(body));
+                let again = call(format!("{}{path}/moves", served.url), Some(token), Some(&body));
                 assert_eq!(again["accepted"], event);
             }
             accepted.push(event);
@@ -210,5 +224,41 @@ fn a_game_goes_on_from_the_last_acknowledged_move_after_kill_9() {
     let audit = program().args(["audit", "--data-dir"]).arg(&home.0).output().unwrap();
     let found = String::from_utf8_lossy(&audit.stdout).into_owned();
     assert!(audit.status.success() && found.starts_with("1 games with "), "{found}");
+    served.kill();
+}
+
+#[test]
+fn a_turn_that_was_thought_about_at_kill_9_is_played_soon_after_the_restart_once() {
+    let home = Home::new("lease");
+    let caller = Caller::new();
+    let mut served = Served::start(&home.0);
+    let guest = caller.call(format!("{}/v1/guests", served.url), None, Some(&json!({})));
+    let token = guest["access_token"].as_str().unwrap();
+    let mut waited = Vec::new();
+    for _ in 0..3 {
+        let new =
+            json!({ "variant": "kalah", "computers": ["hard"], "starter": "me", "options": { "stones": 6 } });
+        let game = caller.call(format!("{}/v1/games", served.url), Some(token), Some(&new));
+        let path = format!("/v1/games/{}", game["id"].as_str().unwrap());
+        let body = json!({ "pit": 1, "seq": 0 });
+        caller.call(format!("{}{path}/moves", served.url), Some(token), Some(&body));
+        // The computer has begun to think.
+        std::thread::sleep(Duration::from_millis(200));
+        served.kill();
+        served = Served::start(&home.0);
+        let restarted = Instant::now();
+        let mut now = caller.call(format!("{}{path}?after_seq=1&wait=25", served.url), Some(token), None);
+        waited.push(restarted.elapsed());
+        while now["to_move"] == 1 {
+            let seq = now["seq"].clone();
+            now = caller.call(format!("{}{path}?after_seq={seq}&wait=25", served.url), Some(token), None);
+        }
+        let record = caller.call(format!("{}{path}/record", served.url), None, None);
+        let events = record["events"].as_array().unwrap();
+        assert_eq!((&events[0]["seat"], &events[1]["seat"]), (&json!(0), &json!(1)), "{record}");
+        assert_eq!(events.len() as u64, now["seq"].as_u64().unwrap(), "no turn is played twice");
+    }
+    // Two seconds are promised; a machine that is busy with other tests may take longer.
+    assert!(waited.iter().all(|time| time.as_secs() < 10), "{waited:?}");
     served.kill();
 }

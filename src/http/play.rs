@@ -65,6 +65,11 @@ pub struct RematchAnswer {
 /// Repeating the very same request is safe for ever: it makes no second move, and answers with the event that it made
 /// the first time. So a client repeats until it has an answer. A move is current as long as no other move has been made
 /// since `seq`; somebody leaving, returning or resigning in between does not spoil it.
+///
+/// In games with `turn_seconds` a move counts that reaches the database at most one second after `deadline`. A later one
+/// is answered when the computer has made the sowing instead, with all further ones that it earned: 409 with
+/// `turn_played_for_you` if its first sowing is this very move, else `stale`. If the server itself was not there when
+/// the turn ran out, the turn begins anew and the move counts.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = NewMove,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The move counts.", body = PlayedMove,
@@ -103,7 +108,9 @@ pub async fn resign_game(
 
 /// Leave a game for a while
 ///
-/// The computer plays in the caller's place until the caller returns, or simply moves again. At most 4 times a minute
+/// The computer plays in the caller's place, at the level of `stand_in`, until the caller returns, or simply moves again.
+/// Whoever lets two turns in a row run out of time, or says nothing for `away_seconds` while another person waits, leaves
+/// in the same way. A game that all people have left pauses, and ends after 30 days as `abandoned`. At most 4 times a minute
 /// together with returning. Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
@@ -125,7 +132,7 @@ pub async fn leave_game(
 
 /// Return to a game
 ///
-/// Takes the seat back from the computer. At most 4 times a minute together with leaving. Repeating it is safe.
+/// Takes the seat back from the computer; a turn that it has begins with its full time. At most 4 times a minute together with leaving. Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The caller plays again.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]

@@ -1,7 +1,7 @@
 //! The audit: replays the log of every stored game and compares what comes out with what is stored.
 
 use super::events::abort_reason;
-use super::write::computer_to_play;
+use super::turn::{Turn, note_run_out};
 use super::{Result, Service};
 use crate::engine::{Game, Snapshot};
 use crate::ids::GameId;
@@ -75,7 +75,7 @@ fn compare(row: &Stored, stored: &StoredGame, log: &[EventRow]) -> Vec<String> {
     if let Some((row, expected)) = log.iter().zip(1..).find(|(row, expected)| row.seq != *expected) {
         return vec![format!("the log has event {} where event {expected} belongs", row.seq)];
     }
-    let (replayed, board_before) = match replay(stored, log) {
+    let (replayed, board_before, run_out) = match replay(stored, log) {
         Ok(replayed) => replayed,
         Err(what) => return vec![what],
     };
@@ -101,24 +101,31 @@ fn compare(row: &Stored, stored: &StoredGame, log: &[EventRow]) -> Vec<String> {
     let seats: Vec<i16> = stored.options.rules().seats().map(|seat| seat.get().into()).collect();
     check("seats", format!("{:?}", row.seats), format!("{seats:?}"));
     check("status", row.status.clone(), Status::of(end).as_str().to_owned());
-    let computer_turn = computer_to_play(&replayed, &stored.seats, &stored.options).is_some();
-    check("computer_turn", row.computer_turn.to_string(), computer_turn.to_string());
+    check("run_out", format!("{:?}", stored.run_out), format!("{run_out:?}"));
+    let turn = Turn::of(&replayed, &stored.seats, &stored.options);
+    let due = turn.due(&replayed, &stored.seats, &stored.options).map(|(due, _)| due.as_str());
+    check("due", format!("{:?}", row.due.as_deref()), format!("{due:?}"));
+    check("due too late", row.due_too_late.to_string(), false.to_string());
+    check("deadline", row.limited.to_string(), turn.limit(&stored.options).is_some().to_string());
     check("ended_at", stored.ended_at.is_some().to_string(), end.is_some().to_string());
     found
 }
 
-type Replayed = (Game, Option<Vec<u8>>);
+/// The game, the board before its last move, and the seats whose last turn ran out.
+type Replayed = (Game, Option<Vec<u8>>, Vec<u8>);
 
 fn replay(stored: &StoredGame, log: &[EventRow]) -> std::result::Result<Replayed, String> {
     let mut game = Game::new(stored.options.rules(), stored.starter, stored.game.ranked())
         .map_err(|e| format!("starter: {e}"))?;
-    let mut board_before = None;
+    let (mut board_before, mut run_out) = (None, Vec::new());
     for row in log {
         if row.kind == EventKind::Move {
             board_before = Some(game.snapshot().board);
         }
-        game.apply(row.seat.unwrap_or(stored.starter), row.action(abort_reason(stored)))
+        let action = row.action(abort_reason(stored));
+        game.apply(row.seat.unwrap_or(stored.starter), action)
             .map_err(|e| format!("event {} cannot be: {e}", row.seq))?;
+        note_run_out(&mut run_out, row.seat, action, row.by);
     }
-    Ok((game, board_before))
+    Ok((game, board_before, run_out))
 }

@@ -2,6 +2,7 @@
 
 use time::{Duration, OffsetDateTime};
 
+use super::turn::Turn;
 use super::{Error, Result};
 use crate::engine::{AbortReason, Action, EndReason, Game, Position, Record, Seat, Snapshot, Sowing};
 use crate::store::{By, EventKind, EventRow, StoredGame};
@@ -64,21 +65,28 @@ pub fn history(stored: &StoredGame, log: &[EventRow]) -> Result<Vec<EventView>> 
     };
     let mut game =
         Game::new(stored.options.rules(), stored.starter, stored.game.ranked()).map_err(|e| corrupt(&e))?;
-    let turn = stored.options.turn_seconds().map(|s| Duration::seconds(i64::from(s)));
-    let mut deadline = turn.map(|turn| stored.created_at + turn);
+    let turn_of = |game: &Game| Turn::of(game, &stored.seats, &stored.options);
+    let (mut turn, mut began) = (turn_of(&game), stored.created_at);
     log.iter()
         .map(|row| {
             let seat = row.seat.unwrap_or(stored.starter);
             let applied = game.apply(seat, row.action(abort_reason(stored))).map_err(|e| corrupt(&e))?;
-            if row.kind == EventKind::Move {
-                deadline = turn.map(|turn| row.at + turn);
+            let before = std::mem::replace(&mut turn, turn_of(&game));
+            if row.kind == EventKind::Move || turn != before {
+                began = row.at;
             }
+            let limit = turn.limit(&stored.options).map(|s| Duration::seconds(s.into()));
             Ok(EventView {
                 row: *row,
                 sowing: applied.sowing,
                 position: *game.position(),
                 ends: ends(&game),
-                deadline: deadline.filter(|_| !game.is_over()),
+                // An outage moves the present deadline, and leaves no event.
+                deadline: if row.seq == stored.seq {
+                    stored.deadline
+                } else {
+                    limit.map(|limit| began + limit)
+                },
             })
         })
         .collect()

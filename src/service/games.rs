@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::events::history;
 use super::moves::visible;
-use super::write::computer_to_play;
+use super::turn::Turn;
 use super::{Error, IdempotencyKey, Result, Service, claim};
 use crate::cpu::Level;
 use crate::engine::{Game, Record, Seat, Variant};
@@ -72,10 +72,10 @@ impl Service {
         let computers = new.computers.into_iter().map(|level| (Occupant::Computer(level), None));
         let seats: Vec<_> = std::iter::once((Occupant::Person(person), None)).chain(computers).collect();
         let setup = Setup { group: None, rematch_of: None, options: &options, seed, starter, seats: &seats };
-        insert(&mut tx, id, &setup).await?;
+        self.insert_game(&mut tx, id, &setup).await?;
         let game = visible(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
-        self.computer_turns.notify_one();
+        self.begun(&game);
         Ok(game)
     }
 
@@ -114,6 +114,10 @@ impl Service {
                 let mut news = pin!(self.bell(id).notified());
                 // Listening before looking: what comes in between is heard.
                 news.as_mut().enable();
+                // Whoever waits is there for as long as that lasts.
+                if let Some(player) = viewer {
+                    self.hear(player);
+                }
                 if !waits() || self.seq(id).await? != Some(game.seq) {
                     break;
                 }
@@ -164,26 +168,41 @@ impl Service {
             }
         }
     }
-}
 
-/// Makes a game with its seats.
-pub(super) async fn insert(db: &mut PgConnection, id: GameId, setup: &Setup<'_>) -> Result<()> {
-    let starter =
-        u8::try_from(setup.starter).ok().and_then(Seat::new).expect("the starter is one of the seats");
-    let game = Game::new(setup.options.rules(), starter, false).expect("the starter is one of the seats");
-    let occupants: Vec<Occupant> = setup.seats.iter().map(|(occupant, _)| occupant.clone()).collect();
-    let new = NewGame {
-        id,
-        group: setup.group,
-        rematch_of: setup.rematch_of,
-        options: setup.options,
-        seed: setup.seed,
-        game: &game,
-        starter,
-        seats: setup.seats,
-        computer_turn: computer_to_play(&game, &occupants, setup.options).is_some(),
-    };
-    Ok(store::insert_game(db, &new).await?)
+    /// Makes a game with its seats. Say [`Service::begun`] of it once it is committed.
+    pub(super) async fn insert_game(
+        &self,
+        db: &mut PgConnection,
+        id: GameId,
+        setup: &Setup<'_>,
+    ) -> Result<()> {
+        let starter =
+            u8::try_from(setup.starter).ok().and_then(Seat::new).expect("the starter is one of the seats");
+        let game = Game::new(setup.options.rules(), starter, false).expect("the starter is one of the seats");
+        let occupants: Vec<Occupant> = setup.seats.iter().map(|(occupant, _)| occupant.clone()).collect();
+        let turn = Turn::of(&game, &occupants, setup.options);
+        let new = NewGame {
+            id,
+            group: setup.group,
+            rematch_of: setup.rematch_of,
+            options: setup.options,
+            seed: setup.seed,
+            game: &game,
+            starter,
+            seats: setup.seats,
+            turn_seconds: turn.limit(setup.options),
+            due: turn.due(&game, &occupants, setup.options),
+            lease: self.lease(),
+        };
+        Ok(store::insert_game(db, &new).await?)
+    }
+
+    /// A game has been made: if the computer begins, it may.
+    pub(super) fn begun(&self, game: &StoredGame) {
+        if matches!(Turn::of(&game.game, &game.seats, &game.options), Turn::Computer(..)) {
+            self.computer_turns.add(game.id);
+        }
+    }
 }
 
 /// A seed for a game that was given none.

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use sqlx::PgConnection;
 
-use super::games::{Setup, insert, random_seed, rng_of};
+use super::games::{Setup, random_seed, rng_of};
 use super::moves::visible;
 use super::starter::{LastStarter, next_starter};
 use super::{Error, IdempotencyKey, Result, Service, claim};
@@ -213,11 +213,11 @@ impl Service {
         };
         let setup =
             Setup { group: Some(id), rematch_of: None, options: &options, seed, starter, seats: &seats };
-        insert(&mut tx, game, &setup).await?;
+        self.insert_game(&mut tx, game, &setup).await?;
         store::set_game(&mut tx, id, game).await?;
         let started = visible(&mut tx, game, Some(player)).await?;
         tx.commit().await?;
-        self.computer_turns.notify_one();
+        self.begun(&started);
         Ok(started)
     }
 }

@@ -75,15 +75,18 @@ impl Service {
         store::mark_used(&mut tx, &hash, row.parent.as_deref()).await?;
         store::insert_refresh(&mut tx, row.session, &next.hash(), Some(&hash)).await?;
         tx.commit().await?;
+        self.hear(row.player);
         Ok(self.tokens(Identity { player: row.player, session: row.session }, next, now))
     }
 
-    /// Who presents an access token.
+    /// Who presents an access token, and is there therefore.
     ///
     /// # Errors
     /// When it has expired or is not one of ours.
     pub fn authenticate(&self, token: &str, now: OffsetDateTime) -> Result<Identity> {
-        Ok(self.keys.verify(token, now)?)
+        let who = self.keys.verify(token, now)?;
+        self.hear(who.player);
+        Ok(who)
     }
 
     /// Ends the caller's session: its refresh token is worthless from now on.

@@ -2,22 +2,27 @@
 //! transactions begin.
 
 pub mod audit;
+mod clock;
+mod computer;
 mod error;
 pub mod events;
 mod games;
 mod groups;
+mod hearing;
 mod identity;
 mod moves;
 mod rematch;
 mod starter;
 mod thinking;
+mod turn;
 mod write;
 
+pub use computer::ComputerTurn;
 pub use error::{Conflict, Error};
 pub use games::{MAX_SEED, NewSolo};
 pub use groups::{GroupChange, NewGroup};
 pub use identity::{Device, Tokens};
-pub use moves::{ComputerTurn, Played};
+pub use moves::Played;
 pub use rematch::Rematch;
 
 use std::sync::Arc;
@@ -26,7 +31,10 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
+use computer::Queue;
+use hearing::Hearing;
 use thinking::Thinking;
 
 use crate::account::SigningKeys;
@@ -48,8 +56,11 @@ pub struct Service {
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
     /// Rung for the waiting readers of a game when this process has changed it; several games share one.
     bells: Arc<[Notify; BELLS]>,
-    /// Rung when a computer may have got the turn, so that its worker need not wait for its next look.
-    pub(crate) computer_turns: Arc<Notify>,
+    hearing: Arc<Hearing>,
+    /// By what other processes know that this one sees to something.
+    process: Uuid,
+    /// Computer turns that this process has written and will play.
+    pub(crate) computer_turns: Arc<Queue>,
     /// Cancelled when the process is about to stop: whoever waits answers now.
     pub(crate) stopping: CancellationToken,
 }
@@ -89,6 +100,8 @@ impl Service {
             thinking: Arc::default(),
             counted: Arc::default(),
             bells: Arc::new(std::array::from_fn(|_| Notify::new())),
+            hearing: Arc::default(),
+            process: Uuid::now_v7(),
             computer_turns: Arc::default(),
             stopping,
         }

@@ -4,11 +4,12 @@
 use sqlx::PgConnection;
 
 use super::events::{EventView, Since, history, since};
-use super::write::{Plan, computer_to_play};
+use super::turn::has_run_out;
+use super::write::Plan;
 use super::{Conflict, Error, Result, Service};
 use crate::engine::{Action, ActionError, Seat};
 use crate::ids::{GameId, PlayerId};
-use crate::store::{self, By, StoredGame};
+use crate::store::{self, By, Condition, StoredGame};
 
 /// Every lost race means that somebody else's event was written, so this many in a row hardly happen.
 const ATTEMPTS: usize = 64;
@@ -20,17 +21,6 @@ pub struct Played {
     pub accepted: EventView,
     /// The game as it is now.
     pub game: StoredGame,
-}
-
-/// What has become of a computer's turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ComputerTurn {
-    /// The computer does not have the turn.
-    NotDue,
-    /// It has played and the turn is somebody else's.
-    Played,
-    /// It has the next turn as well.
-    DueAgain,
 }
 
 impl Service {
@@ -64,12 +54,20 @@ impl Service {
             if let Some(conflict) = conflict {
                 return Err(conflict.with(stored));
             }
+            if has_run_out(&stored) {
+                // Too late, and a refusal has to show what the clock has played. Or nobody was there when the turn ran
+                // out: then it is about to begin anew.
+                db.done();
+                self.wait_for_the_clock(id).await?;
+                db = self.database.connection().await?;
+                continue;
+            }
             let mut plan = Plan::new(&stored);
             if stored.game.is_left(seat) {
                 plan_action(&mut plan, &stored, seat, Action::Return, None)?;
             }
             plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Player))?;
-            if let Some((game, views)) = self.commit(&mut db, &stored, plan).await? {
+            if let Some((game, views)) = self.commit(&mut db, plan, Condition::InTime).await? {
                 db.done();
                 let accepted = views.into_iter().last().expect("a committed plan has its events");
                 return Ok(Played { accepted, game });
@@ -137,52 +135,11 @@ impl Service {
             }
             let mut plan = Plan::new(&stored);
             plan_action(&mut plan, &stored, seat, action, None)?;
-            if let Some((game, _)) = self.commit(&mut db, &stored, plan).await? {
+            if let Some((game, _)) = self.commit(&mut db, plan, Condition::Always).await? {
                 return Ok(game);
             }
         }
         Err(Error::Busy)
-    }
-
-    /// Plays one sowing of a game in which the computer has the turn, if it is so.
-    /// Harmless to call at any time, from any number of processes: the guard lets one write through.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn play_computer_turn(&self, id: GameId) -> Result<ComputerTurn> {
-        let mut db = self.database.connection().await?;
-        let stored = store::game(&mut db, id, None).await?;
-        db.done();
-        let Some(stored) = stored else { return Ok(ComputerTurn::NotDue) };
-        let Some((seat, level)) = stored.game.position().to_move().zip(computer_to_play(
-            &stored.game,
-            &stored.seats,
-            &stored.options,
-        )) else {
-            return Ok(ComputerTurn::NotDue);
-        };
-        let seed = stored.seed.wrapping_add(u64::from(stored.seq.unsigned_abs()) << 32);
-        // No connection is held while it thinks.
-        let pit = self.thinking.choose(level, *stored.game.position(), seed).await;
-        let Some(pit) = pit else { return Ok(ComputerTurn::NotDue) };
-        let mut plan = Plan::new(&stored);
-        plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Computer))?;
-        let mut db = self.database.connection().await?;
-        let written = self.commit(&mut db, &stored, plan).await?;
-        db.done();
-        // Not written: somebody else has acted; whether the turn is still the computer's is for the next look.
-        let again =
-            written.is_none_or(|(now, _)| computer_to_play(&now.game, &now.seats, &now.options).is_some());
-        Ok(if again { ComputerTurn::DueAgain } else { ComputerTurn::Played })
-    }
-
-    /// Games in which the computer has the turn, oldest first, without those in `taken`.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn computer_turns(&self, taken: &[GameId], limit: i64) -> Result<Vec<GameId>> {
-        let mut db = self.database.connection().await?;
-        Ok(store::games_with_a_computer_turn(&mut db, taken, limit).await?)
     }
 }
 
@@ -207,7 +164,7 @@ pub(super) fn seat_of(stored: &StoredGame, player: PlayerId) -> Result<Seat> {
 }
 
 fn plan_action(
-    plan: &mut Plan,
+    plan: &mut Plan<'_>,
     stored: &StoredGame,
     seat: Seat,
     action: Action,

@@ -1,6 +1,6 @@
 //! The same people once more: every person of a finished game agrees, then the next game starts by itself.
 
-use super::games::{Setup, insert, random_seed};
+use super::games::{Setup, random_seed};
 use super::moves::{seat_of, visible};
 use super::starter::{LastStarter, next_starter};
 use super::{Error, Result, Service};
@@ -64,12 +64,13 @@ impl Service {
             starter: next_starter(game.options.rotate_starter(), last, &offer.members),
             seats: &seats,
         };
-        insert(&mut tx, next, &setup).await?;
+        self.insert_game(&mut tx, next, &setup).await?;
+        let begun = visible(&mut tx, next, Some(player)).await?;
         if let Some(group) = game.group {
             store::set_game(&mut tx, group, next).await?;
         }
         tx.commit().await?;
-        self.computer_turns.notify_one();
+        self.begun(&begun);
         Ok(Rematch { agreed, game: Some(next) })
     }
 }

@@ -1,24 +1,46 @@
 //! The one write path: events are played in the engine first, then written by one guarded statement.
 
 use sqlx::PgConnection;
+use time::Duration;
 
 use super::events::{EventView, ends};
+use super::turn::{Turn, note_run_out};
 use super::{Result, Service};
-use crate::cpu::Level;
 use crate::engine::{Action, ActionError, Game, Position, Seat, Sowing};
-use crate::options::Options;
-use crate::store::{self, By, EventKind, EventRow, NewEvent, Occupant, Progress, StoredGame};
+use crate::store::{self, By, Condition, DueChange, EventKind, EventRow, NewEvent, Progress, StoredGame};
 
 /// Events that have been played but not yet written.
-pub(super) struct Plan {
+pub(super) struct Plan<'a> {
+    stored: &'a StoredGame,
     game: Game,
-    steps: Vec<(NewEvent, Option<Sowing>, Position)>,
+    run_out: Vec<u8>,
+    turn: Turn,
+    /// Whether the turn after the last step began with one of the steps.
+    turn_begins: bool,
+    steps: Vec<Step>,
     board_before: Option<Vec<u8>>,
 }
 
-impl Plan {
-    pub(super) fn new(stored: &StoredGame) -> Self {
-        Self { game: stored.game.clone(), steps: Vec::with_capacity(2), board_before: None }
+struct Step {
+    event: NewEvent,
+    sowing: Option<Sowing>,
+    position: Position,
+    turn: Turn,
+    turn_begins: bool,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(stored: &'a StoredGame) -> Self {
+        let game = stored.game.clone();
+        Self {
+            stored,
+            turn: Turn::of(&game, &stored.seats, &stored.options),
+            turn_begins: false,
+            game,
+            run_out: stored.run_out.clone(),
+            steps: Vec::with_capacity(2),
+            board_before: None,
+        }
     }
 
     /// Plays one more event.
@@ -30,6 +52,9 @@ impl Plan {
     ) -> std::result::Result<(), ActionError> {
         let before = matches!(action, Action::Move { .. }).then(|| self.game.snapshot().board);
         let applied = self.game.apply(seat, action)?;
+        let turn = Turn::of(&self.game, &self.stored.seats, &self.stored.options);
+        self.turn_begins |= before.is_some() || turn != self.turn;
+        self.turn = turn;
         self.board_before = before.or(self.board_before.take());
         let (kind, pit) = match action {
             Action::Move { pit } => (EventKind::Move, Some(pit)),
@@ -38,86 +63,96 @@ impl Plan {
             Action::Return => (EventKind::Return, None),
             Action::Abort(_) => (EventKind::Abort, None),
         };
-        self.steps.push((NewEvent { kind, seat, pit, by }, applied.sowing, *self.game.position()));
+        // An abort is nobody's.
+        let seat = (kind != EventKind::Abort).then_some(seat);
+        note_run_out(&mut self.run_out, seat, action, by);
+        let event = NewEvent { kind, seat, pit, by };
+        let (position, turn_begins) = (*self.game.position(), self.turn_begins);
+        self.steps.push(Step { event, sowing: applied.sowing, position, turn, turn_begins });
         Ok(())
+    }
+
+    /// The game after the events so far.
+    pub(super) fn game(&self) -> &Game {
+        &self.game
     }
 }
 
 impl Service {
-    /// Writes a plan if the game still stands where it was loaded, and returns it as it stands then with the new
-    /// events. `None`: somebody was faster; load again and decide again.
+    /// Writes a plan if the game still stands where it was loaded and the condition holds, and returns it as it stands
+    /// then with the new events. `None`: somebody was faster, or the condition does not hold; load again and decide again.
     pub(super) async fn commit(
         &self,
         db: &mut PgConnection,
-        stored: &StoredGame,
-        plan: Plan,
+        plan: Plan<'_>,
+        condition: Condition,
     ) -> Result<Option<(StoredGame, Vec<EventView>)>> {
-        let events: Vec<NewEvent> = plan.steps.iter().map(|(event, ..)| *event).collect();
-        let computer_turn = computer_to_play(&plan.game, &stored.seats, &stored.options).is_some();
-        let progress = Progress {
-            game: &plan.game,
-            events: &events,
-            board_before: plan.board_before.as_deref(),
-            computer_turn,
+        let Plan { stored, game, run_out, turn, turn_begins, steps, board_before } = plan;
+        let (seats, options) = (&stored.seats, &stored.options);
+        let events: Vec<NewEvent> = steps.iter().map(|step| step.event).collect();
+        let was_due = Turn::of(&stored.game, seats, options).due(&stored.game, seats, options);
+        let is_due = turn.due(&game, seats, options);
+        let by_time = !matches!(condition, Condition::Always | Condition::InTime);
+        let due = match is_due {
+            // What is noted may be too early, which is put right when it is found; it is never too late.
+            _ if !by_time && is_due.map(|(due, _)| due) == was_due.map(|(due, _)| due) => DueChange::Keep,
+            Some((due, seconds)) => DueChange::Now(due, seconds, self.lease()),
+            None => DueChange::Nothing,
         };
-        let turn_seconds = stored.options.turn_seconds();
-        let Some(written) = store::append(db, stored.id, stored.seq, turn_seconds, &progress).await? else {
+        let progress = Progress {
+            game: &game,
+            events: &events,
+            board_before: board_before.as_deref(),
+            run_out: &run_out,
+            turn_begins,
+            turn_seconds: turn.limit(options),
+            due,
+        };
+        let Some(written) = store::append(db, stored.id, stored.seq, &progress, condition).await? else {
             return Ok(None);
         };
         for by in events.iter().filter_map(|event| event.by) {
             self.metrics.moved(by.as_str());
         }
         self.bell(stored.id).notify_waiters();
-        if computer_turn {
-            self.computer_turns.notify_one();
+        if matches!(due, DueChange::Now(store::Due::Computer, ..)) {
+            self.computer_turns.add(stored.id);
         }
-        let last = plan.steps.len();
+        let last = steps.len();
         let views: Vec<EventView> = (stored.seq + 1..)
-            .zip(plan.steps)
+            .zip(steps)
             .enumerate()
-            .map(|(i, (seq, (event, sowing, position)))| EventView {
+            .map(|(i, (seq, step))| EventView {
                 row: EventRow {
                     seq,
                     at: written.at,
-                    kind: event.kind,
-                    seat: Some(event.seat),
-                    pit: event.pit,
-                    by: event.by,
+                    kind: step.event.kind,
+                    seat: step.event.seat,
+                    pit: step.event.pit,
+                    by: step.event.by,
                 },
-                sowing,
-                position,
-                ends: ends(&plan.game).filter(|_| i + 1 == last),
-                deadline: if i + 1 == last { written.deadline } else { stored.deadline },
+                sowing: step.sowing,
+                position: step.position,
+                ends: ends(&game).filter(|_| i + 1 == last),
+                deadline: match step.turn.limit(options) {
+                    _ if i + 1 == last => written.deadline,
+                    Some(limit) if step.turn_begins => Some(written.at + Duration::seconds(limit.into())),
+                    Some(_) => stored.deadline,
+                    None => None,
+                },
             })
             .collect();
         let now = StoredGame {
             seq: views.last().map_or(stored.seq, |view| view.row.seq),
             last_event: views.last().map(|view| view.row),
-            board_before: plan.board_before.or_else(|| stored.board_before.clone()),
+            board_before: board_before.or_else(|| stored.board_before.clone()),
+            run_out,
             deadline: written.deadline,
-            ended_at: plan.game.is_over().then_some(written.at),
+            ended_at: game.is_over().then_some(written.at),
             now: written.at,
-            game: plan.game,
+            game,
             ..stored.clone()
         };
         Ok(Some((now, views)))
-    }
-}
-
-/// The level at which the computer plays the seat to move, if it is the computer's turn: a computer seat, one that
-/// has resigned, or one that is left while somebody waits. A game that nobody attends pauses (`docs/rules.md`,
-/// rule 7), but one that everybody has resigned is played to its end: nobody can come back to it.
-pub(super) fn computer_to_play(game: &Game, seats: &[Occupant], options: &Options) -> Option<Level> {
-    let seat = game.position().to_move()?;
-    let people = || game.rules().seats().zip(seats).filter(|(_, o)| o.person().is_some()).map(|(s, _)| s);
-    let attended = people().any(|s| !game.is_left(s) && !game.is_resigned(s));
-    let can_return = |s| game.is_left(s) && !game.position().is_out(s);
-    if !attended && people().any(can_return) {
-        return None;
-    }
-    match &seats[seat.index()] {
-        Occupant::Computer(level) => Some(*level),
-        Occupant::Person(_) if game.is_resigned(seat) || game.is_left(seat) => Some(options.stand_in()),
-        Occupant::Person(_) => None,
     }
 }

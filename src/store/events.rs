@@ -55,8 +55,8 @@ pub struct EventRow {
 pub struct NewEvent {
     /// What it is.
     pub kind: EventKind,
-    /// Whose it is.
-    pub seat: Seat,
+    /// Whose it is; none for an abort.
+    pub seat: Option<Seat>,
     /// The pit of a move.
     pub pit: Option<u8>,
     /// Who played a move.

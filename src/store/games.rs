@@ -5,9 +5,8 @@ use sqlx::types::Json;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::events::{EventRow, NewEvent, event_row};
+use super::events::{EventRow, event_row};
 use super::identity::{PlayerKind, PlayerRow};
-use super::lists::Status;
 use super::{Result, corrupt};
 use crate::cpu::Level;
 use crate::engine::{EndReason, Game, Seat, Snapshot, Variant};
@@ -75,7 +74,9 @@ pub struct StoredGame {
     pub board_before: Option<Vec<u8>>,
     /// The event `seq`.
     pub last_event: Option<EventRow>,
-    /// When the present turn runs out.
+    /// Seats whose last turn ran out of time.
+    pub run_out: Vec<u8>,
+    /// When the present turn runs out; `None` unless it is that of a player who is present, in a game with a limit.
     pub deadline: Option<OffsetDateTime>,
     /// When the game was made.
     pub created_at: OffsetDateTime,
@@ -85,26 +86,6 @@ pub struct StoredGame {
     pub now: OffsetDateTime,
     /// Its group is private and the viewer neither a member nor seated: must be shown as if it did not exist.
     pub hidden: bool,
-}
-
-/// What a write adds to a game: its events and the state after them.
-pub struct Progress<'a> {
-    /// The state after the events.
-    pub game: &'a Game,
-    /// One event or more.
-    pub events: &'a [NewEvent],
-    /// The circle before the move, when one of the events is a move; a new turn begins then.
-    pub board_before: Option<&'a [u8]>,
-    /// Whether the computer has the turn now.
-    pub computer_turn: bool,
-}
-
-/// What the database added to a write that held.
-pub struct Appended {
-    /// The time of the new events.
-    pub at: OffsetDateTime,
-    /// When the present turn runs out.
-    pub deadline: Option<OffsetDateTime>,
 }
 
 /// A game as `viewer` sees it.
@@ -122,7 +103,7 @@ pub(super) async fn games(
         GameRow,
         r#"select g.id, g.group_id, g.variant::text as "variant!", g.players, g.options as "options: Json<Asked>", g.ranked, g.seed,
                   g.starter, g.end_reason::text, g.seq, g.board, g.board_before, g.to_move, g.left_board, g.departed,
-                  g.resigned, g.deadline, g.created_at, g.ended_at, clock_timestamp() as "now!",
+                  g.resigned, g.run_out, g.deadline, g.created_at, g.ended_at, clock_timestamp() as "now!",
                   coalesce(pg.private, false)
                       and not coalesce($2 = any(s.ids), false)
                       and not coalesce($2 = any(array(select m.player_id from group_member m
@@ -169,6 +150,7 @@ struct GameRow {
     left_board: Vec<i16>,
     departed: Vec<i16>,
     resigned: Vec<i16>,
+    run_out: Vec<i16>,
     deadline: Option<OffsetDateTime>,
     created_at: OffsetDateTime,
     ended_at: Option<OffsetDateTime>,
@@ -234,6 +216,7 @@ impl GameRow {
             seats,
             board_before: self.board_before.as_deref().map(small).transpose()?,
             last_event,
+            run_out: small(&self.run_out)?,
             deadline: self.deadline,
             created_at: self.created_at,
             ended_at: self.ended_at,
@@ -257,86 +240,6 @@ fn small(numbers: &[i16]) -> Result<Vec<u8>> {
 
 pub(super) fn wide(numbers: &[u8]) -> Vec<i16> {
     numbers.iter().map(|&n| i16::from(n)).collect()
-}
-
-/// The one statement that changes a running game: it writes the events and the state after them if, and only if, the
-/// game still stands at `seq`. `None` means that somebody was faster, and nothing was written.
-pub async fn append(
-    db: &mut PgConnection,
-    id: GameId,
-    seq: i32,
-    turn_seconds: Option<u32>,
-    progress: &Progress<'_>,
-) -> Result<Option<Appended>> {
-    let snapshot = progress.game.snapshot();
-    let added = i32::try_from(progress.events.len()).map_err(|e| corrupt("game.seq", e))?;
-    let status = Status::of(snapshot.end).as_str();
-    let places: Option<Vec<i16>> =
-        progress.game.places().into_iter().map(|p| p.map(i16::from)).collect::<Option<_>>();
-    let kinds: Vec<String> = progress.events.iter().map(|e| e.kind.as_str().to_owned()).collect();
-    let seats: Vec<i16> = progress.events.iter().map(|e| i16::from(e.seat.get())).collect();
-    let pits: Vec<Option<i16>> = progress.events.iter().map(|e| e.pit.map(i16::from)).collect();
-    let bys: Vec<Option<String>> =
-        progress.events.iter().map(|e| e.by.map(|by| by.as_str().to_owned())).collect();
-    let board_before = progress.board_before.map(wide);
-    let row = sqlx::query!(
-        r#"with g as (
-               update game
-               set seq = seq + $3, board = $4, board_before = coalesce($5, board_before), to_move = $6,
-                   left_board = $7, departed = $8, resigned = $9, status = $10::text::game_status, end_reason = $11::text::game_end, places = $12,
-                   computer_turn = $13,
-                   deadline = case when $10::text <> 'running' then null
-                                   when $5::smallint[] is null then deadline
-                                   else now() + make_interval(secs => $14) end,
-                   ended_at = case when $10::text <> 'running' then now() end
-               where id = $1 and seq = $2 and status = 'running'
-               returning id, deadline
-           ), e as (
-               insert into game_event (game_id, seq, kind, seat, pit, by)
-               select g.id, $2 + e.n, e.kind::event_kind, e.seat, e.pit, e.by::event_by
-               from g, unnest($15::text[], $16::smallint[], $17::smallint[], $18::text[])
-                       with ordinality as e (kind, seat, pit, by, n)
-           )
-           select now() as "at!", deadline from g"#,
-        id.uuid(),
-        seq,
-        added,
-        &wide(&snapshot.board),
-        board_before.as_deref(),
-        snapshot.to_move.map(i16::from),
-        &wide(&snapshot.left_board),
-        &wide(&snapshot.departed),
-        &wide(&snapshot.resigned),
-        status,
-        snapshot.end.map(EndReason::as_str),
-        places.as_deref().filter(|_| snapshot.end.is_some()),
-        progress.computer_turn,
-        turn_seconds.map(f64::from),
-        &kinds,
-        &seats,
-        &pits as &[Option<i16>],
-        &bys as &[Option<String>]
-    )
-    .fetch_optional(db)
-    .await?;
-    Ok(row.map(|row| Appended { at: row.at, deadline: row.deadline }))
-}
-
-/// Running games in which the computer has the turn, oldest first, without those in `taken`.
-pub async fn games_with_a_computer_turn(
-    db: &mut PgConnection,
-    taken: &[GameId],
-    limit: i64,
-) -> Result<Vec<GameId>> {
-    let taken: Vec<Uuid> = taken.iter().map(|id| id.uuid()).collect();
-    let ids = sqlx::query_scalar!(
-        "select id from game where computer_turn and id <> all($1) order by id limit $2",
-        &taken,
-        limit
-    )
-    .fetch_all(db)
-    .await?;
-    Ok(ids.into_iter().map(GameId::from).collect())
 }
 
 /// How many games are running, finished and aborted.

@@ -128,8 +128,12 @@ pub struct Stored {
     pub places: Option<Vec<i16>>,
     /// Where it stands, by which it is listed.
     pub status: String,
-    /// Whether the computer has the turn, by which workers find it.
-    pub computer_turn: bool,
+    /// What is due, by which workers find it.
+    pub due: Option<String>,
+    /// Whether that is noted later than it can be: workers would find it too late.
+    pub due_too_late: bool,
+    /// Whether the present turn has a deadline.
+    pub limited: bool,
     /// The numbers of its seats.
     pub seats: Vec<i16>,
     /// Which game.
@@ -139,9 +143,13 @@ pub struct Stored {
 /// Up to `limit` games after `after` in the order of their making.
 pub async fn all_games(db: &mut PgConnection, after: Option<GameId>, limit: i64) -> Result<Vec<Stored>> {
     let rows = sqlx::query!(
-        r#"select id, places, status::text as "status!", computer_turn,
+        r#"select id, places, status::text as "status!", d.kind::text as "due?",
+                  coalesce(case d.kind when 'computer' then d.at > turn_began
+                                       when 'clock' then d.at > deadline + interval '1 second'
+                                       when 'abandon' then d.at > turn_began + interval '30 days' end, false) as "due_too_late!",
+                  deadline is not null as "limited!",
                   array(select s.seat from seat s where s.game_id = game.id order by s.seat) as "seats!"
-           from game
+           from game left join due d on d.game_id = id
            where id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') order by id limit $2"#,
         after.map(GameId::uuid),
         limit
@@ -156,17 +164,25 @@ pub async fn all_games(db: &mut PgConnection, after: Option<GameId>, limit: i64)
             Err(sqlx::Error::Decode(why)) => Err(corrupt("row", why)),
             Err(other) => return Err(other),
         };
-        let (status, computer_turn) = (row.status, row.computer_turn);
-        let id = row.id.into();
-        stored.push(Stored { game, places: row.places, status, computer_turn, seats: row.seats, id });
+        stored.push(Stored {
+            game,
+            places: row.places,
+            status: row.status,
+            due: row.due,
+            due_too_late: row.due_too_late,
+            limited: row.limited,
+            seats: row.seats,
+            id: row.id.into(),
+        });
     }
     Ok(stored)
 }
 
-/// Games of which there are events but no row.
+/// Games of which there are events, or something is due, but no row.
 pub async fn games_that_are_gone(db: &mut PgConnection) -> Result<Vec<GameId>> {
     let ids = sqlx::query_scalar!(
-        "select distinct game_id from game_event e where not exists (select from game g where g.id = e.game_id)"
+        r#"select distinct game_id as "game_id!" from (select game_id from game_event union all select game_id from due) e
+           where not exists (select from game g where g.id = e.game_id)"#
     )
     .fetch_all(db)
     .await?;

@@ -1,7 +1,9 @@
 //! All SQL of the project, one file per table or pair of tables. Functions take an open connection: only `service`
 //! begins transactions, and nothing here decides anything.
 
+mod append;
 mod database;
+mod due;
 mod events;
 mod games;
 mod groups;
@@ -9,12 +11,15 @@ mod idempotency;
 mod identity;
 mod lists;
 mod new_games;
+mod presence;
 
+pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use database::{Connection, Database};
-pub use events::{By, EventKind, EventRow, NewEvent, events_after};
-pub use games::{
-    Appended, Occupant, Progress, StoredGame, append, game, games_by_status, games_with_a_computer_turn, seq,
+pub use due::{
+    Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
 };
+pub use events::{By, EventKind, EventRow, NewEvent, events_after};
+pub use games::{Occupant, StoredGame, game, games_by_status, seq};
 pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
     remove_member, set_game, update_group,
@@ -28,6 +33,7 @@ pub use lists::{
     GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
+pub use presence::{beat, note_heard};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;

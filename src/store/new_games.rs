@@ -4,6 +4,8 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::append::Seconds;
+use super::due::{Due, Lease};
 use super::games::{Occupant, wide};
 use super::{Result, corrupt};
 use crate::engine::{Game, Seat};
@@ -28,8 +30,12 @@ pub struct NewGame<'a> {
     pub starter: Seat,
     /// Who sits where, with each one's place in the group's order of joining.
     pub seats: &'a [(Occupant, Option<i64>)],
-    /// Whether the computer has the first turn.
-    pub computer_turn: bool,
+    /// The time limit of the first turn, in seconds; none for a turn without one.
+    pub turn_seconds: Option<u32>,
+    /// What is due in it: what, and how many seconds after its beginning.
+    pub due: Option<(Due, Seconds)>,
+    /// For a computer that has the first turn.
+    pub lease: Lease,
 }
 
 /// Makes a game and its seats.
@@ -38,8 +44,8 @@ pub async fn insert_game(db: &mut PgConnection, new: &NewGame<'_>) -> Result<()>
     let rules = new.options.rules();
     sqlx::query!(
         "insert into game (id, group_id, rematch_of, variant, players, options, ranked, seed, starter, board, to_move,
-                           computer_turn, deadline)
-         values ($1, $2, $3, $4::text::variant, $5, $6, $7, $8, $9, $10, $11, $12, now() + make_interval(secs => $13))",
+                           deadline)
+         values ($1, $2, $3, $4::text::variant, $5, $6, $7, $8, $9, $10, $11, now() + make_interval(secs => $12))",
         new.id.uuid(),
         new.group.map(GroupId::uuid),
         new.rematch_of.map(GameId::uuid),
@@ -51,11 +57,24 @@ pub async fn insert_game(db: &mut PgConnection, new: &NewGame<'_>) -> Result<()>
         i16::from(new.starter.get()),
         &wide(&snapshot.board),
         snapshot.to_move.map(i16::from),
-        new.computer_turn,
-        new.options.turn_seconds().map(f64::from)
+        new.turn_seconds.map(f64::from)
     )
     .execute(&mut *db)
     .await?;
+    if let Some((due, seconds)) = new.due {
+        let lease = (due == Due::Computer).then_some(new.lease);
+        sqlx::query!(
+            "insert into due (game_id, kind, at, holder, until)
+             values ($1, $2::text::due_kind, now() + make_interval(secs => $3), $4, now() + make_interval(secs => $5))",
+            new.id.uuid(),
+            due.as_str(),
+            seconds,
+            lease.map(|lease| lease.holder),
+            lease.map(|lease| lease.seconds)
+        )
+        .execute(&mut *db)
+        .await?;
+    }
     let (mut numbers, mut players, mut levels, mut members) = (vec![], vec![], vec![], vec![]);
     for (number, (occupant, member)) in (0_i16..).zip(new.seats) {
         numbers.push(number);

@@ -1,11 +1,13 @@
 //! Background loops. Their work is found in the database, so it survives the end of any process; a bell in the process
 //! only makes the usual case immediate.
 
+mod clock;
 mod computer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -17,9 +19,20 @@ const CLEAN_EVERY: Duration = Duration::from_secs(600);
 /// All loops, running until the service stops.
 pub fn start(service: &Arc<Service>) -> JoinSet<()> {
     let mut loops = JoinSet::new();
-    loops.spawn(computer::play_turns(service.clone()));
+    let (alive, begun) = watch::channel(false);
+    loops.spawn(clock::beat(service.clone(), alive));
+    loops.spawn(after_the_first_beat(begun.clone(), computer::play_turns(service.clone())));
+    loops.spawn(after_the_first_beat(begun, clock::watch_time(service.clone())));
+    loops.spawn(clock::write_heard(service.clone()));
     loops.spawn(clean_up(service.clone()));
     loops
+}
+
+async fn after_the_first_beat(mut begun: watch::Receiver<bool>, work: impl Future<Output = ()>) {
+    // No beat before the end: there is nothing to do either.
+    if begun.wait_for(|begun| *begun).await.is_ok() {
+        work.await;
+    }
 }
 
 async fn clean_up(service: Arc<Service>) {

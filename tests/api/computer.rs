@@ -95,7 +95,7 @@ fn the_same_seed_and_moves_give_the_same_game() {
 
 async fn waiting_for_the_computer(database: &PgConnectOptions) -> bool {
     let mut database = PgConnection::connect_with(database).await.unwrap();
-    sqlx::query_scalar("select exists (select from game where computer_turn)")
+    sqlx::query_scalar("select exists (select from due where kind = 'computer')")
         .fetch_one(&mut database)
         .await
         .unwrap()

@@ -130,9 +130,9 @@ fn a_page_reads_no_more_games_than_it_shows() {
         // Ben has played a lot, and so has everybody else.
         let many = "with made as (
                 insert into game (id, variant, players, options, ranked, seed, starter, status, end_reason, board,
-                                  departed, resigned, places, computer_turn, ended_at)
+                                  departed, resigned, places, ended_at)
                 select gen_random_uuid(), variant, players, options, ranked, seed, starter, 'finished', 'resigned', board,
-                       '{0}', '{0}', '{2,1}', false, now()
+                       '{0}', '{0}', '{2,1}', now()
                 from game cross join generate_series(1, 10000) where id::text = $1 returning id)
             insert into seat (game_id, seat, player_id, level)
             select id, seat, case seat when 0 then $2::uuid end, case seat when 1 then 'easy' end

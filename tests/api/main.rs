@@ -4,9 +4,12 @@
 
 mod abandoned;
 mod audit;
+mod away;
 mod bad_fields;
 mod bad_input;
 mod bad_requests;
+mod clock;
+mod clock_races;
 mod computer;
 mod conformance;
 mod document;
@@ -15,6 +18,7 @@ mod habits;
 mod harness;
 mod idempotency;
 mod identity;
+mod leases;
 mod limits;
 mod lists;
 mod metrics;

@@ -296,7 +296,7 @@ fn a_game_that_everybody_has_left_pauses_until_somebody_returns() {
         let (people, id, mover) = deserted(server).await;
         let other = server.another().await;
         for service in [server.service(), other.service()] {
-            assert_eq!(service.computer_turns(&[], 100).await.unwrap(), []);
+            assert_eq!(service.take_computer_turns().await.unwrap().0, []);
         }
         assert_eq!(people[0].game(&id).await["seq"], 2);
         people[1 - mover].act(&id, "return").await.ok(200);

@@ -32,7 +32,7 @@ pub enum By {
     Player,
     /// The computer, on its own seat or in a player's place.
     Computer,
-    /// The clock, because the turn had run out.
+    /// The computer, because the turn had run out.
     Clock,
 }
 
@@ -113,7 +113,8 @@ pub struct Event {
     pub ends: Option<Ending>,
     /// The position after the event.
     pub position: Position,
-    /// When the turn after the event runs out, where turns are limited.
+    /// When the turn after the event runs out, in games with `turn_seconds`; absent while the computer has the turn or the
+    /// game pauses.
     #[serde(with = "time::serde::rfc3339::option", skip_serializing_if = "Option::is_none")]
     pub deadline: Option<OffsetDateTime>,
 }

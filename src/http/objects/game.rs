@@ -106,7 +106,9 @@ pub struct Game {
     pub legal: Vec<u8>,
     /// The seats, in turn order.
     pub seats: Vec<Seat>,
-    /// When the present turn runs out, where turns are limited.
+    /// When the present turn runs out, in games with `turn_seconds`; absent while the computer has the turn or the game
+    /// pauses. A move counts that reaches the database at most one second later. An outage of the server moves it without
+    /// an event, and so without another `seq` or ETag.
     #[serde(with = "time::serde::rfc3339::option", skip_serializing_if = "Option::is_none")]
     pub deadline: Option<OffsetDateTime>,
     /// The database's clock, against which the deadline is measured.

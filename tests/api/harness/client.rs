@@ -1,5 +1,7 @@
 //! Players who call the API, what they get, and how they play a game to its end.
 
+use std::time::Instant;
+
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -64,7 +66,12 @@ impl Player {
 
     /// The same player, calling another server.
     pub fn via(&self, server: &TestServer) -> Self {
-        Self { base: server.url(""), ..self.clone() }
+        self.at(server.url(""))
+    }
+
+    /// The same player, calling the server there.
+    pub fn at(&self, base: String) -> Self {
+        Self { base, ..self.clone() }
     }
 
     /// Sows a pit.
@@ -89,11 +96,23 @@ impl Player {
 
     /// The game as soon as `done` likes it, by long polls.
     pub async fn until(&self, game: &str, done: impl Fn(&Value) -> bool) -> Value {
+        self.until_within(game, 25, done).await
+    }
+
+    /// The same, if something happens every so many seconds.
+    pub async fn until_within(&self, game: &str, seconds: u64, done: impl Fn(&Value) -> bool) -> Value {
         let mut state = self.game(game).await;
+        let mut last = Instant::now();
         while !done(&state) {
             let seen = &state["seq"];
-            let next = self.get(&format!("/v1/games/{game}?after_seq={seen}&wait=25")).await.ok(200);
-            assert_ne!(&next["seq"], seen, "nothing happens any more: {next}");
+            let next = self
+                .get(&format!("/v1/games/{game}?after_seq={seen}&wait={}", seconds.min(25)))
+                .await
+                .ok(200);
+            if next["seq"] != *seen {
+                last = Instant::now();
+            }
+            assert!(last.elapsed().as_secs() < seconds, "nothing happens any more: {next}");
             state = next;
         }
         state

@@ -1,0 +1,52 @@
+//! Who was there: the server processes by their heartbeat, the players by what was heard of them.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::Result;
+use crate::ids::PlayerId;
+
+/// Beats the heart that all processes share. Whoever finds that it stood still, for three seconds or before the first
+/// beat of its own process (`first`), gives every turn anew that would have run out meanwhile, in the same statement.
+/// How many turns that were.
+pub async fn beat(db: &mut PgConnection, first: bool) -> Result<i64> {
+    sqlx::query_scalar!(
+        r#"with old as (
+               select at, at < now() - interval '3 seconds' as stood from heartbeat for update
+           ), beat as (
+               update heartbeat h
+               set at = greatest(h.at, now()), resumed_at = case when old.stood then now() else h.resumed_at end
+               from old
+           ), anew as (
+               update game g
+               set turn_began = now(),
+                   deadline = now() + make_interval(secs => (g.options ->> 'turn_seconds')::float8)
+               from old, due d
+               where (old.stood or $1) and d.kind <> 'computer' and d.kind = 'clock'
+                 and d.at <= now() + interval '1 second'
+                 and g.id = d.game_id and g.deadline > old.at and g.deadline <= now()
+               returning g.id
+           )
+           select count(*) as "count!" from anew"#,
+        first
+    )
+    .fetch_one(db)
+    .await
+}
+
+/// Notes that players were heard of so many seconds ago. Both lists have the same length; players in the order of
+/// their ids, so that two processes lock them in the same order.
+pub async fn note_heard(db: &mut PgConnection, players: &[PlayerId], seconds_ago: &[f64]) -> Result<()> {
+    let players: Vec<Uuid> = players.iter().map(|id| id.uuid()).collect();
+    sqlx::query!(
+        "insert into heard (player_id, at)
+         select p.id, now() - make_interval(secs => n.ago)
+         from unnest($1::uuid[], $2::float8[]) as n (id, ago) join player p on p.id = n.id
+         on conflict (player_id) do update set at = greatest(heard.at, excluded.at)",
+        &players,
+        seconds_ago
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
