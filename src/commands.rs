@@ -21,7 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::account::SigningKeys;
 use crate::config::{Command, CommandLine, Database, Serve};
+use crate::cpu::Computers;
 use crate::embedded::{Cluster, Durability, EmbeddedError, Liveness, default_home, url_of_running};
+use crate::http::Search;
 use crate::server::{self, Settings};
 use crate::service::Service;
 use crate::telemetry::{Metrics, init_logs};
@@ -35,7 +37,16 @@ pub fn run(line: CommandLine) -> ExitCode {
     let outcome = match line.command {
         None => serve(line.serve),
         Some(Command::Serve(options)) => serve(*options),
-        Some(Command::Replay { file, trace }) => replay(&file, trace),
+        Some(Command::Replay { file, trace }) => each_line(&file, |line, _| http::replay_line(line, trace)),
+        Some(Command::Analyse { file, budget_ms, exact, level, seed }) => {
+            let search = match level {
+                Some(level) => Search::Level(level, seed),
+                None if exact => Search::Exact,
+                None => Search::Within(Duration::from_millis(budget_ms)),
+            };
+            let computers = Computers::new();
+            each_line(&file, |line, number| http::analyse_line(line, number, &computers, search))
+        }
         Some(Command::Openapi { v3_0 }) => openapi(v3_0),
         Some(Command::Audit(database)) => audit(database),
         Some(Command::Healthcheck { listen }) => healthcheck(listen),
@@ -143,7 +154,8 @@ fn kept_key(home: &Path) -> Result<String, Failure> {
     Ok(key)
 }
 
-fn replay(file: &Path, trace: bool) -> Outcome {
+/// Answers every line of a file, given its number, with a line, at once; fails in the end if any of them was bad.
+fn each_line(file: &Path, answer: impl Fn(&str, usize) -> (bool, String)) -> Outcome {
     let input: Box<dyn Read> = if file == Path::new("-") {
         Box::new(io::stdin())
     } else {
@@ -151,17 +163,18 @@ fn replay(file: &Path, trace: bool) -> Outcome {
     };
     let mut output = BufWriter::new(io::stdout().lock());
     let mut all_good = true;
-    for line in BufReader::new(input).split(b'\n') {
+    for (line, number) in BufReader::new(input).split(b'\n').zip(1..) {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         if line.trim().is_empty() {
             continue;
         }
-        let (good, answer) = http::replay_line(&line, trace);
+        let (good, answer) = answer(&line, number);
         all_good &= good;
         writeln!(output, "{answer}")?;
+        // Whoever sends a line may be waiting for this one.
+        output.flush()?;
     }
-    output.flush()?;
     Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::cpu::Level;
+
 /// A REST service for the sowing games Kalah and Basic Mancala, for two to four players.
 ///
 /// Without a command it serves. Without DATABASE_URL it runs a private PostgreSQL of its own from the programs
@@ -37,6 +39,29 @@ pub enum Command {
         /// Add "positions": the start and the position after every event.
         #[arg(long)]
         trace: bool,
+    },
+    /// Say what the moves of positions are worth.
+    ///
+    /// Reads one position a line (JSON as in the API, or an object with a field `position`), prints one JSON line for each
+    /// as soon as it is found: {"value", "moves": [{"pit", "value", "exact"}], "best", "line", "depth", "nodes", "exact"}, with
+    /// --level {"level", "pit", "depth", "nodes"}, or {"error": {"code", "detail", "line"}}. The exit status is 1 if any line
+    /// failed.
+    Analyse {
+        /// Where to read; - is the standard input.
+        #[arg(default_value = "-")]
+        file: PathBuf,
+        /// For how many milliseconds to think about each position.
+        #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with_all = ["exact", "level"])]
+        budget_ms: u64,
+        /// Think until every value is exact, however long it takes: for Kalah between two players.
+        #[arg(long, conflicts_with = "level")]
+        exact: bool,
+        /// Instead print what this level plays in its usual time: easy, medium, hard or perfect.
+        #[arg(long)]
+        level: Option<Level>,
+        /// Makes the choices of --level repeatable.
+        #[arg(long, value_name = "N", default_value_t = 0, requires = "level")]
+        seed: u64,
     },
     /// Print the OpenAPI document.
     Openapi {

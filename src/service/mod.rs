@@ -1,14 +1,17 @@
 //! Use cases: what a caller can do, each as one short transaction at most. HTTP and workers call these; only here do
 //! transactions begin.
 
+mod analysis;
 pub mod audit;
 mod error;
 pub mod events;
 mod games;
 mod groups;
+mod hints;
 mod identity;
 mod moves;
 mod rematch;
+mod reviews;
 mod starter;
 mod thinking;
 mod write;
@@ -16,9 +19,11 @@ mod write;
 pub use error::{Conflict, Error};
 pub use games::{MAX_SEED, NewSolo};
 pub use groups::{GroupChange, NewGroup};
+pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::{ComputerTurn, Played};
 pub use rematch::Rematch;
+pub use reviews::{Outcome, Review, ReviewedMove, ReviewedSeat, TurningPoint};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,9 +32,11 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
+use hints::KeptHints;
 use thinking::Thinking;
 
 use crate::account::SigningKeys;
+use crate::cpu::Computers;
 use crate::ids::{GameId, PlayerId};
 use crate::store::{self, Database};
 use crate::telemetry::Metrics;
@@ -45,6 +52,9 @@ pub struct Service {
     keys: Arc<SigningKeys>,
     metrics: Arc<Metrics>,
     thinking: Arc<Thinking>,
+    hints: Arc<KeptHints>,
+    /// Held while a review is computed: the thread that thinks about them is one.
+    reviewing: Arc<Mutex<()>>,
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
     /// Rung for the waiting readers of a game when this process has changed it; several games share one.
     bells: Arc<[Notify; BELLS]>,
@@ -85,8 +95,10 @@ impl Service {
             databases: Arc::new(std::sync::Mutex::new(vec![database.clone()])),
             database,
             keys: Arc::new(keys),
+            thinking: Arc::new(Thinking::new(Arc::new(Computers::new()), metrics.clone(), stopping.clone())),
+            hints: Arc::default(),
+            reviewing: Arc::default(),
             metrics,
-            thinking: Arc::default(),
             counted: Arc::default(),
             bells: Arc::new(std::array::from_fn(|_| Notify::new())),
             computer_turns: Arc::default(),
@@ -107,8 +119,9 @@ impl Service {
         &self.bells[usize::try_from(bell).expect("less than the number of bells")]
     }
 
-    /// Closes all connections, once they are done.
+    /// Ends the threads that think, and closes all connections, once they are done.
     pub async fn close(&self) {
+        self.thinking.close();
         let databases = self.databases().clone();
         for database in databases {
             database.close().await;
@@ -131,6 +144,11 @@ impl Service {
     pub fn connections(&self) -> (u32, usize) {
         let each = self.databases().iter().map(Database::connections).collect::<Vec<_>>();
         each.into_iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
+    }
+
+    /// How many turns of the computer, and how many analyses, hints and steps of reviews, wait for a thread.
+    pub fn waiting_to_think(&self) -> (usize, usize) {
+        self.thinking.waiting()
     }
 
     /// Games by status, for the metrics: counting is work, so it is done every 15 seconds at most.

@@ -4,6 +4,7 @@
 use sqlx::PgConnection;
 
 use super::events::{EventView, Since, history, since};
+use super::thinking::seed_of_turn;
 use super::write::{Plan, computer_to_play};
 use super::{Conflict, Error, Result, Service};
 use crate::engine::{Action, ActionError, Seat};
@@ -161,9 +162,11 @@ impl Service {
         )) else {
             return Ok(ComputerTurn::NotDue);
         };
-        let seed = stored.seed.wrapping_add(u64::from(stored.seq.unsigned_abs()) << 32);
+        let seed = seed_of_turn(stored.seed, stored.seq);
         // No connection is held while it thinks.
-        let pit = self.thinking.choose(level, *stored.game.position(), seed).await;
+        let again =
+            stored.last_event.is_some_and(|last| last.by == Some(By::Computer) && last.seat == Some(seat));
+        let pit = self.thinking.choose(level, *stored.game.position(), seed, again).await;
         let Some(pit) = pit else { return Ok(ComputerTurn::NotDue) };
         let mut plan = Plan::new(&stored);
         plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Computer))?;

@@ -9,6 +9,7 @@ mod idempotency;
 mod identity;
 mod lists;
 mod new_games;
+mod reviews;
 
 pub use database::{Connection, Database};
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
@@ -26,8 +27,10 @@ pub use identity::{
 };
 pub use lists::{
     GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
+    running_ranked_games,
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
+pub use reviews::{StoredReview, insert_review, review};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;

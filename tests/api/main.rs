@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 
 mod abandoned;
+mod analysis;
 mod audit;
 mod bad_fields;
 mod bad_input;
@@ -13,6 +14,7 @@ mod document;
 mod groups;
 mod habits;
 mod harness;
+mod hints;
 mod idempotency;
 mod identity;
 mod limits;
@@ -26,8 +28,10 @@ mod previews;
 mod records;
 mod rematch;
 mod resign_and_leave;
+mod reviews;
 mod round_trips;
 mod start;
+mod thinking;
 mod tokens;
 mod variants;
 mod visibility;
