@@ -227,7 +227,7 @@ mod tests {
         let prepares = Reason::PreparesExtra { pit: 5 };
         assert_eq!(kalah(&[0, 1, 0, 0, 6, 0], threat, 4), [protects, prepares]);
         // Another move leaves them there.
-        assert_eq!(kalah(&[0, 1, 0, 0, 6, 0], threat, 1), []);
+        assert_eq!(kalah(&[0, 1, 0, 0, 6, 0], threat, 1), [captures(3, 3)]);
         // Without the stone in a there is no threat; nor when b is not empty.
         assert_eq!(kalah(&[0, 1, 0, 0, 6, 0], &[0, 0, 3, 3, 3, 3], 4), [prepares]);
         assert_eq!(kalah(&[0, 1, 0, 0, 6, 0], &[1, 1, 3, 3, 3, 3], 4), [prepares]);

@@ -270,3 +270,63 @@ impl Job {
         self.wanted.strong_count() > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Thinking};
+    use crate::cpu::{Computers, Level};
+    use crate::service::Error;
+    use crate::telemetry::Metrics;
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tokio_util::sync::CancellationToken;
+
+    const SHORT: Duration = Duration::from_millis(100);
+
+    fn thinking() -> Thinking {
+        Thinking::new(Arc::new(Computers::new()), Arc::new(Metrics::new()), CancellationToken::new())
+    }
+
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+    }
+
+    #[test]
+    fn a_search_that_fails_takes_nothing_down_with_it() {
+        block_on(async {
+            let thinking = thinking();
+            for kind in [Kind::Analysis, Kind::Review, Kind::Hint(Level::Hard)] {
+                let failed = thinking.study(kind, SHORT, |_, _| -> ((), _) { panic!("as it were") }).await;
+                assert!(matches!(failed, Err(Error::ThinkingFailed)));
+                let next = thinking.study(kind, SHORT, |_, _| (7, None)).await.unwrap();
+                assert_eq!(next.answer, 7);
+            }
+        });
+    }
+
+    #[test]
+    fn a_study_has_its_budget_and_says_how_much_it_took() {
+        block_on(async {
+            let thinking = thinking();
+            let studied = thinking.study(Kind::Analysis, SHORT, |_, go_on| {
+                let mut asked = 0_u64;
+                while go_on() {
+                    asked += 1;
+                }
+                (asked, None)
+            });
+            let studied = studied.await.unwrap();
+            assert!(studied.answer > 0 && studied.took >= SHORT, "{:?}", studied.took);
+        });
+    }
+
+    #[test]
+    fn what_is_closed_takes_nothing_up() {
+        block_on(async {
+            let thinking = thinking();
+            thinking.close();
+            let refused = thinking.study(Kind::Analysis, SHORT, |_, _| ((), None)).await;
+            assert!(matches!(refused, Err(Error::ThinkingBusy { seconds: 1.. })));
+        });
+    }
+}

@@ -80,3 +80,74 @@ impl Queues {
         self.studies.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Asked, Kind, job};
+    use super::{MOST_STUDIES, Queues};
+    use crate::cpu::Level;
+    use std::time::Duration;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Puts a job of this kind into the queues; it is wanted as long as what comes back is kept.
+    fn ask(queues: &mut Queues, kind: Kind, budget: Duration) -> Asked<()> {
+        let (job, asked) = job(kind, budget, |_, _| ((), None));
+        queues.push(job);
+        asked
+    }
+
+    fn turn(level: Level, again: bool) -> Kind {
+        Kind::Turn { level, again }
+    }
+
+    #[test]
+    fn turns_come_in_the_order_of_asking_and_those_of_a_chain_first() {
+        let mut queues = Queues::default();
+        let (medium, hard) = (turn(Level::Medium, false), turn(Level::Hard, false));
+        let (second, third) = (turn(Level::Medium, true), turn(Level::Hard, true));
+        let asked = [medium, hard, second, third].map(|kind| ask(&mut queues, kind, SECOND));
+        let order = std::iter::from_fn(|| queues.next_turn(1)).map(|(job, _)| job.kind).collect::<Vec<_>>();
+        assert_eq!(order, [second, third, medium, hard]);
+        drop(asked);
+    }
+
+    #[test]
+    fn nobody_thinks_for_those_who_are_gone() {
+        let mut queues = Queues::default();
+        let gone = ask(&mut queues, turn(Level::Hard, false), SECOND);
+        let kept = ask(&mut queues, turn(Level::Medium, false), SECOND);
+        let study = ask(&mut queues, Kind::Analysis, SECOND);
+        assert_eq!(queues.lengths(), (2, 1));
+        drop((gone, study));
+        assert_eq!((queues.lengths(), queues.wait()), ((1, 0), Duration::ZERO));
+        assert_eq!(queues.next_turn(1).map(|(job, _)| job.kind), Some(turn(Level::Medium, false)));
+        assert!(queues.next_turn(1).is_none() && queues.next_study().is_none());
+        drop(kept);
+    }
+
+    #[test]
+    fn studies_are_few_and_short_together_but_turns_and_reviews_always_have_room() {
+        for (budget, most) in [(SECOND, MOST_STUDIES), (5 * SECOND, 6)] {
+            let mut queues = Queues::default();
+            let mut asked = Vec::new();
+            while queues.has_room(Kind::Analysis) {
+                asked.push(ask(&mut queues, Kind::Analysis, budget));
+            }
+            assert_eq!(asked.len(), most);
+            assert!(!queues.has_room(Kind::Hint(Level::Easy)));
+            assert!(queues.has_room(Kind::Review) && queues.has_room(turn(Level::Hard, false)));
+        }
+    }
+
+    #[test]
+    fn turns_are_crowded_until_as_many_have_ended_as_there_are_too_many() {
+        let mut queues = Queues::default();
+        let asked = [(); 3].map(|()| ask(&mut queues, turn(Level::Hard, false), SECOND));
+        assert!(queues.crowded(3) && !queues.crowded(4));
+        assert!(queues.next_turn(3).is_some() && queues.crowded(3), "one is thought about, two wait");
+        queues.turn_ended();
+        assert!(!queues.crowded(3));
+        drop(asked);
+    }
+}
