@@ -1,9 +1,9 @@
 //! Reviews of finished two-player games of Kalah: what every move was worth. Computed once, from the end of the game
 //! backwards, since what is known of the later positions helps with the earlier ones; then kept in the database.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::events::history;
 use super::thinking::Kind;
@@ -17,10 +17,10 @@ use crate::store::{self, By, EventRow, StoredGame, StoredReview};
 const BUDGET: Duration = Duration::from_secs(15);
 /// Each position has this part of what is left of the budget, so that hard ones leave something to the others.
 const PART: u32 = 4;
-/// In which a review is done, pauses for the turns of others included: less than any client waits.
-const WITHIN: Duration = Duration::from_secs(35);
-/// How long a request waits for the review of another game.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// In which a review is answered, pauses for the turns of others included: less than any client waits.
+const WITHIN: Duration = Duration::from_secs(55);
+/// How long a request waits while a review is being computed, which may be the one that it wants.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// What a finished game was worth, move by move.
 #[derive(Clone, Debug)]
@@ -146,12 +146,13 @@ impl Service {
 
     /// Computes a review and keeps it, one at a time in each process; of several processes the first to be done counts.
     async fn new_review(&self, id: GameId, course: &Course) -> Result<StoredReview> {
-        let busy = |_| Error::ThinkingBusy { seconds: PATIENCE.as_secs() };
+        let end = Instant::now() + WITHIN;
+        let busy = |_| Error::ThinkingBusy { seconds: BUDGET.as_secs() };
         let _alone = timeout(PATIENCE, self.reviewing.lock()).await.map_err(busy)?;
         if let Some(kept) = self.kept_review(id).await? {
             return Ok(kept);
         }
-        let (new, finished) = self.judge(course).await?;
+        let (new, finished) = self.judge(course, end).await?;
         if !finished {
             // The games of others left no time for it. It is answered as far as it goes; the next request may do better.
             return Ok(new);
@@ -163,9 +164,9 @@ impl Service {
         kept.ok_or(Error::Database(sqlx::Error::RowNotFound))
     }
 
-    /// Judges every position, and says whether there was time for all that the budget allows.
-    async fn judge(&self, course: &Course) -> Result<(StoredReview, bool)> {
-        let (start, mut left) = (Instant::now(), BUDGET);
+    /// Judges every position, and says whether there was time until `end` for all that the budget allows.
+    async fn judge(&self, course: &Course, end: Instant) -> Result<(StoredReview, bool)> {
+        let mut left = BUDGET;
         let moves = course.moves.len();
         let mut review = StoredReview { margins: vec![None; moves + 1], best: vec![None; moves] };
         for (i, position) in course.positions.iter().copied().enumerate().rev() {
@@ -173,17 +174,13 @@ impl Service {
                 review.margins[i] = Some(lead(&position));
                 continue;
             };
-            if start.elapsed() > WITHIN || self.stopping.is_cancelled() {
-                return Ok((review, false));
-            }
             let played = course.moves.get(i).map(|(_, _, pit, _)| *pit);
             let after = review.margins.get(i + 1).copied().flatten().map(|margin| for_seat(seat, margin));
-            let studied = self
-                .thinking
-                .study(Kind::Review, left / PART, move |computers, go_on| {
-                    (judged(computers, &position, played, after, go_on), None)
-                })
-                .await?;
+            let study = self.thinking.study(Kind::Review, left / PART, move |computers, go_on| {
+                (judged(computers, &position, played, after, go_on), None)
+            });
+            let Ok(studied) = timeout_at(end, study).await else { return Ok((review, false)) };
+            let studied = studied?;
             left = left.saturating_sub(studied.took);
             let (margin, best) = studied.answer;
             review.margins[i] = margin.map(|margin| for_seat(seat, margin));
@@ -191,7 +188,8 @@ impl Service {
                 *kept = best;
             }
         }
-        Ok((review, start.elapsed() <= WITHIN && !self.stopping.is_cancelled()))
+        // What was cut short by the stop of the process is not worth keeping.
+        Ok((review, !self.stopping.is_cancelled()))
     }
 }
 
