@@ -83,7 +83,8 @@ fn check(review: &Value, positions: &[Value], record: &Value) {
         if stones(&position) <= 12 {
             let margin = i64::from(solve(&position, &mut known));
             assert!(before.is_none_or(|before| before == margin), "{of}, really {margin}");
-            assert!(before.is_some() || !searches_exactly(), "{of} could be known");
+            let easily_known = stones(&position) <= 8 && searches_exactly();
+            assert!(before.is_some() || !easily_known, "{of} could be known");
         }
         let Some((before, after)) = before.zip(after) else {
             assert!(of["given_away"].is_null());
