@@ -21,7 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::account::SigningKeys;
 use crate::config::{Command, CommandLine, Database, Serve};
+use crate::cpu::book::{self, Effort};
+use crate::cpu::{Computers, Memory};
 use crate::embedded::{Cluster, Durability, EmbeddedError, Liveness, default_home, url_of_running};
+use crate::http::Search;
 use crate::server::{self, Settings};
 use crate::service::Service;
 use crate::telemetry::{Metrics, init_logs};
@@ -35,7 +38,23 @@ pub fn run(line: CommandLine) -> ExitCode {
     let outcome = match line.command {
         None => serve(line.serve),
         Some(Command::Serve(options)) => serve(*options),
-        Some(Command::Replay { file, trace }) => replay(&file, trace),
+        Some(Command::Replay { file, trace }) => each_line(&file, |line, _| http::replay_line(line, trace)),
+        Some(Command::Analyse { file, budget_ms, exact, level, seed }) => {
+            let search = match level {
+                Some(level) => Search::Level(level, seed),
+                None if exact => Search::Exact,
+                None => Search::Within(Duration::from_millis(budget_ms)),
+            };
+            let computers = if matches!(search, Search::Exact) {
+                Computers::new(Memory::PATIENT)
+            } else {
+                Computers::default()
+            };
+            each_line(&file, |line, number| http::analyse_line(line, number, &computers, search))
+        }
+        Some(Command::Book { file, pits, stones, quick, patience, margins }) => {
+            book(&file, pits, stones, Effort { quick, patience, margins })
+        }
         Some(Command::Openapi { v3_0 }) => openapi(v3_0),
         Some(Command::Audit(database)) => audit(database),
         Some(Command::Healthcheck { listen }) => healthcheck(listen),
@@ -53,7 +72,8 @@ fn say(line: &str) {
 
 fn serve(options: Serve) -> Outcome {
     init_logs(&options.log)?;
-    let Serve { listen, database, jwt_keys, cors_origins, address_limit, .. } = options;
+    let Serve { listen, database, jwt_keys, cors_origins, address_limit, table_mb, .. } = options;
+    let tables = Memory::server(table_mb);
     let listener = TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
     if let Some(url) = database.url()? {
         let keys = jwt_keys.ok_or(
@@ -62,7 +82,8 @@ fn serve(options: Serve) -> Outcome {
         )?;
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(&url).map_err(|e| format!("DATABASE_URL: {e}"))?;
-        let settings = Settings { listener, database, keys, embedded: None, address_limit, cors_origins };
+        let settings =
+            Settings { listener, database, keys, embedded: None, address_limit, cors_origins, tables };
         return block_on(serve_until_stopped(settings));
     }
     let home = database.data_dir.unwrap_or_else(default_home);
@@ -74,7 +95,7 @@ fn serve(options: Serve) -> Outcome {
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(url)?;
         let embedded = Some(embedded);
-        let settings = Settings { listener, database, keys, embedded, address_limit, cors_origins };
+        let settings = Settings { listener, database, keys, embedded, address_limit, cors_origins, tables };
         block_on(serve_until_stopped(settings))
     })
 }
@@ -143,7 +164,8 @@ fn kept_key(home: &Path) -> Result<String, Failure> {
     Ok(key)
 }
 
-fn replay(file: &Path, trace: bool) -> Outcome {
+/// Answers every line of a file, given its number, with a line, at once; fails in the end if any of them was bad.
+fn each_line(file: &Path, answer: impl Fn(&str, usize) -> (bool, String)) -> Outcome {
     let input: Box<dyn Read> = if file == Path::new("-") {
         Box::new(io::stdin())
     } else {
@@ -151,18 +173,36 @@ fn replay(file: &Path, trace: bool) -> Outcome {
     };
     let mut output = BufWriter::new(io::stdout().lock());
     let mut all_good = true;
-    for line in BufReader::new(input).split(b'\n') {
+    for (line, number) in BufReader::new(input).split(b'\n').zip(1..) {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         if line.trim().is_empty() {
             continue;
         }
-        let (good, answer) = http::replay_line(&line, trace);
+        let (good, answer) = answer(&line, number);
         all_good &= good;
         writeln!(output, "{answer}")?;
+        // Whoever sends a line may be waiting for this one.
+        output.flush()?;
     }
-    output.flush()?;
     Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Appends opening data to a file, line by line.
+fn book(file: &Path, pits: u8, stones: u8, effort: Effort) -> Outcome {
+    let mut out = OpenOptions::new().create(true).read(true).append(true).open(file)?;
+    let mut known = String::new();
+    out.read_to_string(&mut known)?;
+    let mut failure = None;
+    book::make(pits, stones, &known, effort, &mut |line| {
+        let written = writeln!(out, "{line}").and_then(|()| out.sync_data());
+        failure = written.err();
+        failure.is_none()
+    })?;
+    match failure {
+        Some(error) => Err(error.into()),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }
 
 fn openapi(v3_0: bool) -> Outcome {
@@ -196,7 +236,8 @@ async fn audit_database(url: &str) -> Outcome {
     }
     // The audit signs nothing.
     let unused = SigningKeys::parse(&STANDARD.encode([0; 32]))?;
-    let service = Service::new(database, unused, Arc::new(Metrics::new()), CancellationToken::new());
+    let service =
+        Service::new(database, unused, Arc::new(Metrics::new()), CancellationToken::new(), Memory::default());
     let report = service.audit().await?;
     let mut output = io::stdout().lock();
     for difference in &report.differences {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::cpu::Level;
+
 /// A REST service for the sowing games Kalah and Basic Mancala, for two to four players.
 ///
 /// Without a command it serves. Without DATABASE_URL it runs a private PostgreSQL of its own from the programs
@@ -37,6 +39,53 @@ pub enum Command {
         /// Add "positions": the start and the position after every event.
         #[arg(long)]
         trace: bool,
+    },
+    /// Say what the moves of positions are worth.
+    ///
+    /// Reads one position a line (JSON as in the API, or an object with a field `position`), prints one JSON line for each
+    /// as soon as it is found: {"value", "moves": [{"pit", "value", "exact"}], "best", "line", "depth", "nodes", "exact"}, with
+    /// --level {"level", "pit", "depth", "nodes"}, or {"error": {"code", "detail", "line"}}. The exit status is 1 if any line
+    /// failed.
+    Analyse {
+        /// Where to read; - is the standard input.
+        #[arg(default_value = "-")]
+        file: PathBuf,
+        /// For how many milliseconds to think about each position.
+        #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with_all = ["exact", "level"])]
+        budget_ms: u64,
+        /// Think until every value is exact, however long it takes: for Kalah between two players.
+        #[arg(long, conflicts_with = "level")]
+        exact: bool,
+        /// Instead print what this level plays in its usual time: easy, medium, hard or perfect.
+        #[arg(long)]
+        level: Option<Level>,
+        /// Makes the choices of --level repeatable.
+        #[arg(long, value_name = "N", default_value_t = 0, requires = "level")]
+        seed: u64,
+    },
+    /// Make opening data for Kalah between two players: what takes too long to prove while somebody waits.
+    ///
+    /// Proves positions that the level perfect can meet, from the start on, and appends each to the file as soon as it is
+    /// done. Stopped at any time, it goes on from what the file has. It takes 600 MB of memory and as much time as it is
+    /// given: minutes for the results of 6 pits with 4 stones, hours for the margins.
+    Book {
+        /// The file to read and append to, of the form of data/kalah-openings.txt.
+        file: PathBuf,
+        /// Pits a side.
+        #[arg(long, default_value_t = 6)]
+        pits: u8,
+        /// Stones in each pit at the start.
+        #[arg(long, default_value_t = 4)]
+        stones: u8,
+        /// Leave out what is proven with this many positions searched.
+        #[arg(long, value_name = "N", default_value_t = 300_000)]
+        quick: u64,
+        /// Go on to the next after this many positions searched, with the bounds proven until then.
+        #[arg(long, value_name = "N", default_value_t = 60_000_000)]
+        patience: u64,
+        /// Leave out only positions whose margin is proven quickly, and not just who wins.
+        #[arg(long)]
+        margins: bool,
     },
     /// Print the OpenAPI document.
     Openapi {
@@ -101,6 +150,10 @@ pub struct Serve {
     /// Guests, joins by code and token refreshes a minute for one address; 0 is no limit.
     #[arg(long, env = "MANCALA_ADDRESS_LIMIT", default_value_t = 600)]
     pub address_limit: u32,
+    /// Megabytes for exact values of small positions of Kalah, which the strongest players look up; taken when they
+    /// first play.
+    #[arg(long, env = "MANCALA_TABLE_MB", default_value_t = 100)]
+    pub table_mb: u16,
     /// What to log: error, warn, info, debug, trace, or a filter like `info,mancala_server=debug`.
     #[arg(long, env = "MANCALA_LOG", default_value = "info")]
     pub log: String,

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa_actix_web::AppExt;
 
 use crate::account::SigningKeys;
+use crate::cpu::Memory;
 use crate::embedded::Liveness;
 use crate::service::Service;
 use crate::store::{self, Database};
@@ -46,6 +47,8 @@ pub struct Settings {
     pub address_limit: u32,
     /// Origins that may call from a browser; none named means any.
     pub cors_origins: Vec<String>,
+    /// How much the tables of the computer players may take.
+    pub tables: Memory,
 }
 
 /// Why a server does not start.
@@ -82,7 +85,8 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let own = Database::new(database.clone());
     let stopping = CancellationToken::new();
     let metrics = Arc::new(Metrics::new());
-    let service = Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone()));
+    let service =
+        Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone(), settings.tables));
     let limits = Data::new(http::Limits::new(settings.address_limit));
     let loops = worker::start(&service);
     let address = settings.listener.local_addr()?;

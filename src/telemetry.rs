@@ -9,6 +9,9 @@ use prometheus::{
 /// Buckets from a quick read to a long poll, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
+/// Depths of searches, in turns.
+const DEPTHS: [f64; 10] = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 20.0, 30.0];
+
 /// Everything that is counted.
 pub struct Metrics {
     registry: Registry,
@@ -18,6 +21,30 @@ pub struct Metrics {
     games: IntGaugeVec,
     connections: IntGaugeVec,
     embedded: IntGauge,
+    thinking: Thinking,
+}
+
+/// What is counted of searches, by what they were for and the level that thought.
+struct Thinking {
+    waiting: IntGaugeVec,
+    waited: HistogramVec,
+    took: HistogramVec,
+    depth: HistogramVec,
+    nodes: IntCounterVec,
+}
+
+/// A search that has ended.
+pub struct Thought {
+    /// What it was for: `turn`, `hint`, `analysis` or `review`.
+    pub kind: &'static str,
+    /// The level that thought, or `none`.
+    pub level: &'static str,
+    /// How long it had waited for a thread.
+    pub waited: Duration,
+    /// How long it took, pauses left out.
+    pub took: Duration,
+    /// How many turns ahead it looked and at how many positions, where it tells.
+    pub effort: Option<(u8, u64)>,
 }
 
 /// What is measured at the moment of asking.
@@ -28,6 +55,8 @@ pub struct Gauges {
     pub connections: (u32, usize),
     /// Whether the embedded database runs, where there is one.
     pub embedded: Option<bool>,
+    /// Turns of the computer, and analyses, hints and reviews, that wait for a thread.
+    pub waiting: (usize, usize),
 }
 
 impl Metrics {
@@ -54,14 +83,39 @@ impl Metrics {
         let games = gauge("mancala_games", "Games stored, by status.", &["status"]);
         let connections =
             gauge("mancala_database_connections", "Database connections of this process.", &["state"]);
-        let options =
-            HistogramOpts::new("mancala_http_request_duration_seconds", "Time to answer, by route.")
-                .buckets(BUCKETS.to_vec());
-        let duration = HistogramVec::new(options, &["method", "route"]).expect("names are constants");
-        registry.register(Box::new(duration.clone())).expect("names are different");
+        let histogram = |name: &str, help: &str, buckets: &[f64], labels: &[&str]| {
+            let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+            let histogram = HistogramVec::new(options, labels).expect("names are constants");
+            registry.register(Box::new(histogram.clone())).expect("names are different");
+            histogram
+        };
+        let duration = histogram(
+            "mancala_http_request_duration_seconds",
+            "Time to answer, by route.",
+            &BUCKETS,
+            &["method", "route"],
+        );
+        let of_searches = ["kind", "level"];
+        let thinking = Thinking {
+            waiting: gauge("mancala_thinking_queue", "Turns and studies that wait for a thread.", &["queue"]),
+            waited: histogram(
+                "mancala_thinking_wait_seconds",
+                "Time that searches waited.",
+                &BUCKETS,
+                &of_searches,
+            ),
+            took: histogram("mancala_thinking_seconds", "Time that searches took.", &BUCKETS, &of_searches),
+            depth: histogram(
+                "mancala_thinking_depth",
+                "Turns that searches looked ahead.",
+                &DEPTHS,
+                &of_searches,
+            ),
+            nodes: counter("mancala_thinking_nodes_total", "Positions searched.", &of_searches),
+        };
         let embedded = IntGauge::new("mancala_embedded_database_up", "1 while the embedded database runs.")
             .expect("constants");
-        Self { registry, requests, duration, moves, games, connections, embedded }
+        Self { registry, requests, duration, moves, games, connections, embedded, thinking }
     }
 
     /// Counts an answered request.
@@ -75,6 +129,18 @@ impl Metrics {
         self.moves.with_label_values(&[by]).inc();
     }
 
+    /// Counts a search.
+    pub fn thought(&self, thought: &Thought) {
+        let labels = [thought.kind, thought.level];
+        let Thinking { waited, took, depth, nodes, .. } = &self.thinking;
+        waited.with_label_values(&labels).observe(thought.waited.as_secs_f64());
+        took.with_label_values(&labels).observe(thought.took.as_secs_f64());
+        if let Some((turns, positions)) = thought.effort {
+            depth.with_label_values(&labels).observe(turns.into());
+            nodes.with_label_values(&labels).inc_by(positions);
+        }
+    }
+
     /// All metrics in the text format of Prometheus.
     pub fn text(&self, gauges: &Gauges) -> String {
         for status in ["running", "finished", "aborted"] {
@@ -84,6 +150,10 @@ impl Metrics {
         let (all, idle) = gauges.connections;
         self.connections.with_label_values(&["open"]).set(all.into());
         self.connections.with_label_values(&["idle"]).set(i64::try_from(idle).unwrap_or(i64::MAX));
+        for (queue, length) in [("turns", gauges.waiting.0), ("studies", gauges.waiting.1)] {
+            let length = i64::try_from(length).unwrap_or(i64::MAX);
+            self.thinking.waiting.with_label_values(&[queue]).set(length);
+        }
         let mut families = self.registry.gather();
         if let Some(up) = gauges.embedded {
             self.embedded.set(up.into());

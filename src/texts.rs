@@ -339,3 +339,70 @@ pub const VALUES: &[OptionTexts] = &[
         ),
     },
 ];
+
+/// Why a move is good, by the code of a hint's reason. `{stones}`, `{seat}`, `{pit}`, `{margin}` and `{depth}` stand for
+/// the numbers that come with it.
+pub const HINTS: &[(&str, Text)] = &[
+    (
+        "only_move",
+        text("It is the only possible move.", "É a única jogada possível.", "Es la única jugada posible."),
+    ),
+    ("ends_game", text("It ends the game.", "Termina a partida.", "Termina la partida.")),
+    (
+        "leaves_board",
+        text(
+            "It empties your side: you take the next place.",
+            "Esvazia o seu lado: a próxima posição é sua.",
+            "Vacía el lado propio y asegura el siguiente puesto.",
+        ),
+    ),
+    ("extra_sowing", text("It earns another sowing.", "Rende uma jogada extra.", "Da un turno extra.")),
+    (
+        "capture",
+        text(
+            "It captures from pit {pit} of seat {seat}. Stones: {stones}.",
+            "Captura do buraco {pit} do lugar {seat}. Pedras: {stones}.",
+            "Captura del hoyo {pit} del asiento {seat}. Piedras: {stones}.",
+        ),
+    ),
+    (
+        "protects",
+        text(
+            "It keeps what lies in your pit {pit} from being captured. Stones: {stones}.",
+            "Evita a captura do que está no seu buraco {pit}. Pedras: {stones}.",
+            "Evita la captura de lo que hay en el hoyo propio {pit}. Piedras: {stones}.",
+        ),
+    ),
+    (
+        "prepares_extra",
+        text(
+            "It prepares an extra sowing from your pit {pit}.",
+            "Prepara uma jogada extra com o seu buraco {pit}.",
+            "Prepara un turno extra con el hoyo propio {pit}.",
+        ),
+    ),
+    (
+        "keeps_exact_result",
+        text(
+            "No move is better: with best play it comes to a margin of {margin}.",
+            "Nenhuma jogada é melhor: jogando-se o melhor possível, a diferença final é de {margin}.",
+            "Ninguna jugada es mejor: con el mejor juego, la diferencia final es de {margin}.",
+        ),
+    ),
+    (
+        "best_by_search",
+        text(
+            "It is the best move found. Turns looked ahead: {depth}.",
+            "É a melhor jogada encontrada. Jogadas examinadas adiante: {depth}.",
+            "Es la mejor jugada encontrada. Jugadas examinadas por delante: {depth}.",
+        ),
+    ),
+    (
+        "plays_at_level",
+        text(
+            "It is simply what this level plays.",
+            "É simplesmente o que este nível joga.",
+            "Es sencillamente lo que juega este nivel.",
+        ),
+    ),
+];

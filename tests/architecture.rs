@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("texts", &[]),
     ("telemetry", &[]),
     ("embedded", &[]),
-    ("config", &[]),
+    ("config", &["cpu"]),
     ("cpu", &["engine"]),
     ("account", &["ids"]),
     ("options", &["engine", "cpu"]),

@@ -97,13 +97,108 @@ fn replay_tells_the_first_bad_event_of_each_record_and_fails() {
     }
 }
 
+/// Lines for `analyse`: an endgame as it is, one in an object, and one that is over.
+const POSITIONS: &str = r#"{"variant": "kalah", "pits": [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 2]], "stores": [20, 23], "to_move": 0}
+
+{"position": {"variant": "basic", "pits": [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 2]], "stores": [20, 23], "to_move": 0}}
+{"variant": "kalah", "pits": [[0, 1], [1, 1]], "stores": [0, 0]}
+"#;
+
+#[test]
+fn analyse_answers_each_line_with_values_or_an_error() {
+    let output = run(&["analyse", "--budget-ms", "50"], POSITIONS);
+    assert_eq!(output.status.code(), Some(1), "one of them is over");
+    let answers = lines(&output);
+    assert_eq!(answers.len(), 3);
+    for (answer, value) in answers.iter().zip([-5, 3]) {
+        assert_eq!(answer["moves"], json!([{ "pit": 5, "value": value, "exact": true }]));
+        assert_eq!(
+            (&answer["value"], &answer["best"], &answer["line"]),
+            (&json!(value), &json!(5), &json!([5]))
+        );
+        assert!(answer["depth"].is_u64() && answer["nodes"].is_u64() && answer["exact"].is_boolean());
+    }
+    let error = &answers[2]["error"];
+    assert_eq!((&error["code"], &error["pointer"]), (&json!("invalid_position"), &json!("/to_move")));
+    assert_eq!(error["line"], 4, "the empty line counts");
+    assert!(error["detail"].is_string());
+    let good = POSITIONS.lines().take(3).collect::<Vec<_>>().join("\n");
+    assert!(run(&["analyse", "-", "--budget-ms", "1"], &good).status.success());
+}
+
+#[test]
+fn analyse_tells_what_a_level_plays_the_same_for_the_same_seed() {
+    let start = json!({ "variant": "kalah", "pits": vec![vec![4; 6]; 2], "stores": [0, 0], "to_move": 0 });
+    let input = format!("{start}\n");
+    let mut pits = Vec::new();
+    for seed in 0..12 {
+        let arguments = ["analyse", "--level", "easy", "--seed", &seed.to_string()];
+        let (answer, again) = (run(&arguments, &input), run(&arguments, &input));
+        assert!(answer.status.success());
+        assert_eq!(answer.stdout, again.stdout);
+        assert_eq!(lines(&answer)[0]["level"], "easy");
+        pits.push(lines(&answer)[0]["pit"].as_u64().unwrap());
+    }
+    pits.sort_unstable();
+    pits.dedup();
+    assert!(pits.len() > 1, "easy draws lots");
+    let hard = run(&["analyse", "--level", "hard"], &input);
+    assert!(lines(&hard)[0]["depth"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn analyse_refuses_what_cannot_be_exact_and_flags_that_contradict() {
+    let exact = run(&["analyse", "--exact"], POSITIONS.lines().nth(2).unwrap());
+    assert_eq!(exact.status.code(), Some(1));
+    assert_eq!(lines(&exact)[0]["error"]["code"], "not_exact");
+    for arguments in [
+        &["analyse", "--exact", "--level", "hard"][..],
+        &["analyse", "--exact", "--budget-ms", "5"],
+        &["analyse", "--level", "godlike"],
+        &["analyse", "--level", "hard", "--budget-ms", "5"],
+        &["analyse", "--seed", "5"],
+        &["analyse", "/no/such/file"],
+    ] {
+        let output = run(arguments, "");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(!output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn analyse_answers_a_line_before_the_next_one_comes() {
+    let mut child = program()
+        .args(["analyse", "--budget-ms", "1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut to, mut from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    for _ in 0..3 {
+        writeln!(to, "{}", POSITIONS.lines().next().unwrap()).unwrap();
+        to.flush().unwrap();
+        let mut answer = String::new();
+        from.read_line(&mut answer).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&answer).unwrap()["best"], 5);
+    }
+    drop(to);
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn help_tells_every_command_and_setting() {
     let help = run(&["--help"], "");
     let text = String::from_utf8_lossy(&help.stdout).into_owned();
-    for word in
-        ["replay", "openapi", "audit", "healthcheck", "DATABASE_URL", "MANCALA_DATA_DIR", "MANCALA_JWT_KEYS"]
-    {
+    for word in [
+        "replay",
+        "analyse",
+        "openapi",
+        "audit",
+        "healthcheck",
+        "DATABASE_URL",
+        "MANCALA_DATA_DIR",
+        "MANCALA_JWT_KEYS",
+    ] {
         assert!(text.contains(word), "{word} is missing in:\n{text}");
     }
 }

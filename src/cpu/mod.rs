@@ -69,10 +69,21 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What a server takes: 100 MB at most for small positions, and 34 MB for proofs by the usual rules.
-    pub const SERVER: Self = Self { usual: 87_000_000, others: 1_000_000, proofs: 22 };
     /// For hard positions one at a time: 87 MB and 512 MB.
     pub const PATIENT: Self = Self { usual: 87_000_000, others: 87_000_000, proofs: 26 };
+
+    /// For a server: so many million bytes at most for small positions, and 34 MB for the proofs by each rules in use.
+    /// With 100 the usual rules have all positions of up to 18 stones.
+    pub const fn server(megabytes: u16) -> Self {
+        let hundredth = megabytes as usize * 10_000;
+        Self { usual: 87 * hundredth, others: hundredth, proofs: 22 }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::server(100)
+    }
 }
 
 /// The computer players of one process with the tables that they share. Searches may run on several threads at once.
@@ -84,7 +95,7 @@ pub struct Computers {
 
 impl Default for Computers {
     fn default() -> Self {
-        Self::new(Memory::SERVER)
+        Self::new(Memory::default())
     }
 }
 

@@ -31,6 +31,7 @@ use super::problem::{Problem, ProblemCode};
         (name = "games", description = "Making, reading and listing games."),
         (name = "play", description = "Acting in a game."),
         (name = "groups", description = "People who play one game after another with the same local rules."),
+        (name = "analysis", description = "What moves are worth: of any position, of the caller's turn, of a finished game."),
         (name = "positions", description = "Rules without a game: any position, any record."),
         (name = "service", description = "Whether the service runs, and how it does.")
     ),
@@ -133,7 +134,7 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "create_guest" => &[C::RateLimited],
         "refresh_session" => &[C::RefreshInvalid, C::RefreshReused, C::RateLimited],
         "get_me" | "update_me" | "get_player" => &[C::PlayerNotFound],
-        "create_game" => &[C::LevelUnavailable, C::IdempotencyKeyReused, C::PlayerNotFound],
+        "create_game" => &[C::IdempotencyKeyReused, C::PlayerNotFound],
         "get_game" | "preview_game" | "get_record" => &[C::GameNotFound],
         "create_move" => &[
             C::GameNotFound,
@@ -163,9 +164,7 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "get_group" => &[C::GroupNotFound],
         "update_group" => &[C::GroupNotFound, C::NotMember, C::NotHost],
         "leave_group" => &[C::GroupNotFound, C::NotMember],
-        "add_group_computer" => {
-            &[C::GroupNotFound, C::NotMember, C::NotHost, C::GroupPlaying, C::GroupFull, C::LevelUnavailable]
-        }
+        "add_group_computer" => &[C::GroupNotFound, C::NotMember, C::NotHost, C::GroupPlaying, C::GroupFull],
         "remove_group_computer" => {
             &[C::GroupNotFound, C::NotMember, C::NotHost, C::GroupPlaying, C::MemberNotFound]
         }
@@ -179,6 +178,17 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
             C::IdempotencyKeyReused,
         ],
         "preview_position" => &[C::InvalidPosition],
+        "create_analysis" => &[C::InvalidPosition, C::RankedGame, C::RateLimited, C::ThinkingBusy],
+        "get_hint" => &[
+            C::GameNotFound,
+            C::NotSeated,
+            C::NotYourTurn,
+            C::GameOver,
+            C::RankedGame,
+            C::RateLimited,
+            C::ThinkingBusy,
+        ],
+        "get_review" => &[C::GameNotFound, C::GameNotOver, C::NotReviewable, C::ThinkingBusy],
         "get_readiness" => &[C::Unavailable],
         _ => &[],
     }

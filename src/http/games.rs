@@ -131,11 +131,10 @@ impl NewGame {
         if self.seed.is_some_and(|seed| seed > MAX_SEED) {
             return invalid("/seed", "a seed is at most 9007199254740991");
         }
-        let levels = self.computers.iter().enumerate().map(|(i, l)| l.available(&format!("/computers/{i}")));
         Ok(NewSolo {
             variant: self.variant.into(),
             options: self.options.clone(),
-            computers: levels.collect::<Result<_, _>>()?,
+            computers: self.computers.iter().map(|&level| level.into()).collect(),
             starter: match self.starter {
                 Starter::Me => Seat::new(0),
                 Starter::Computer => Seat::new(1),

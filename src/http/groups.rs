@@ -231,7 +231,7 @@ pub async fn add_group_computer(
     id: Path<GroupId>,
     body: Body<NewComputer>,
 ) -> Result<HttpResponse, Failure> {
-    let level = body.value.level.available("/level")?;
+    let level = body.value.level.into();
     Ok(answered(&service.add_computer(caller.player(), *id, level).await?))
 }
 

@@ -52,7 +52,8 @@ pub async fn get_readiness(
 
 /// Metrics
 ///
-/// In the text format of Prometheus: requests by route and status, moves, games by status, database connections.
+/// In the text format of Prometheus: requests by route and status, moves, games by status, database
+/// connections, and what the computer's searches wait for and take.
 #[utoipa::path(tag = "service",
     responses((status = 200, description = "The metrics.", content_type = "text/plain", body = String)))]
 #[get("/metrics")]
@@ -64,6 +65,7 @@ pub async fn get_metrics(
     // Without a database the process still has metrics to show.
     let games = service.games_by_status().await.unwrap_or_default();
     let embedded = embedded.as_ref().as_ref().map(Liveness::is_alive);
-    let text = metrics.text(&Gauges { games, connections: service.connections(), embedded });
+    let (connections, waiting) = (service.connections(), service.waiting_to_think());
+    let text = metrics.text(&Gauges { games, connections, embedded, waiting });
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

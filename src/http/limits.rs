@@ -1,4 +1,5 @@
-//! Rate limits: by address for what needs no account, by player for what makes noise in others' games.
+//! Rate limits: by address for what needs no account, by player for what makes noise in others' games or costs much
+//! thinking.
 //!
 //! Each process counts for itself, so behind a proxy with several servers the real limit is a multiple.
 
@@ -25,6 +26,9 @@ type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInform
 /// How often a player may leave and return, in a minute.
 const COMINGS_AND_GOINGS: NonZeroU32 = NonZeroU32::new(4).expect("four is not zero");
 
+/// For how many milliseconds a player may have the computer think in a minute, turns of games not counted.
+const THINKING: NonZeroU32 = NonZeroU32::new(20_000).expect("it is not zero");
+
 /// After how many requests whoever has a full budget again is forgotten, so that memory stays bounded.
 const FORGET_EVERY: u32 = 4_096;
 
@@ -32,10 +36,13 @@ const FORGET_EVERY: u32 = 4_096;
 pub struct Limits {
     addresses: Option<Budget<IpAddr>>,
     comings_and_goings: Budget<PlayerId>,
+    thinking: Budget<PlayerId>,
 }
 
 struct Budget<K: Hash + Eq + Clone> {
     name: &'static str,
+    /// What is counted, as it is told after the number.
+    unit: &'static str,
     a_minute: NonZeroU32,
     limiter: Limiter<K>,
     taken: AtomicU32,
@@ -55,24 +62,26 @@ impl Limits {
     /// With this many guests, joins and refreshes a minute for one address; 0 is no limit.
     pub fn new(address_limit: u32) -> Self {
         Self {
-            addresses: NonZeroU32::new(address_limit).map(|n| Budget::new("addresses", n)),
-            comings_and_goings: Budget::new("comings-and-goings", COMINGS_AND_GOINGS),
+            addresses: NonZeroU32::new(address_limit).map(|n| Budget::new("addresses", "", n)),
+            comings_and_goings: Budget::new("comings-and-goings", "", COMINGS_AND_GOINGS),
+            thinking: Budget::new("thinking", " ms of thinking", THINKING),
         }
     }
 }
 
 impl<K: Hash + Eq + Clone> Budget<K> {
-    fn new(name: &'static str, a_minute: NonZeroU32) -> Self {
+    fn new(name: &'static str, unit: &'static str, a_minute: NonZeroU32) -> Self {
         let limiter = RateLimiter::dashmap(Quota::per_minute(a_minute)).with_middleware();
-        Self { name, a_minute, limiter, taken: AtomicU32::new(0) }
+        Self { name, unit, a_minute, limiter, taken: AtomicU32::new(0) }
     }
 
-    /// Takes one from `key`'s budget, and leaves for the response what is left.
-    fn take(&self, key: &K, request: &HttpRequest) -> Result<(), Failure> {
+    /// Takes `amount`, which is at most the whole, from `key`'s budget, and leaves for the response what is left.
+    fn take(&self, key: &K, amount: NonZeroU32, request: &HttpRequest) -> Result<(), Failure> {
         if self.taken.fetch_add(1, Ordering::Relaxed).is_multiple_of(FORGET_EVERY) {
             self.limiter.retain_recent();
         }
-        let (left, wait) = match self.limiter.check_key(key) {
+        let checked = self.limiter.check_key_n(key, amount).expect("nobody takes more than there can be");
+        let (left, wait) = match checked {
             Ok(state) => (state.remaining_burst_capacity(), None),
             Err(refusal) => {
                 let wait = refusal.wait_time_from(DefaultClock::default().now());
@@ -91,7 +100,7 @@ impl<K: Hash + Eq + Clone> Budget<K> {
         match wait {
             None => Ok(()),
             Some(seconds) => {
-                let detail = format!("at most {quota} a minute; try again in {seconds} s");
+                let detail = format!("at most {quota}{} a minute; try again in {seconds} s", self.unit);
                 Err(Failure::new(ProblemCode::RateLimited, detail).retry_after(seconds))
             }
         }
@@ -111,7 +120,7 @@ impl FromRequest for AddressBudget {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let taken = match (&limits(request).addresses, request.peer_addr()) {
-            (Some(budget), Some(peer)) => budget.take(&network(peer.ip()), request),
+            (Some(budget), Some(peer)) => budget.take(&network(peer.ip()), NonZeroU32::MIN, request),
             _ => Ok(()),
         };
         ready(taken.map(|()| Self))
@@ -128,5 +137,13 @@ fn network(address: IpAddr) -> IpAddr {
 
 /// Takes one from what a player may do in coming and going.
 pub fn come_or_go(player: PlayerId, request: &HttpRequest) -> Result<(), Failure> {
-    limits(request).comings_and_goings.take(&player, request)
+    limits(request).comings_and_goings.take(&player, NonZeroU32::MIN, request)
+}
+
+/// Takes so many milliseconds, at most 5,000, from what a player may have the computer think about.
+pub fn have_thought(player: PlayerId, ms: u32, request: &HttpRequest) -> Result<(), Failure> {
+    match NonZeroU32::new(ms) {
+        Some(ms) => limits(request).thinking.take(&player, ms, request),
+        None => Ok(()),
+    }
 }

@@ -1,5 +1,6 @@
 //! The HTTP side: routes and wire types. A handler extracts, parses, calls one use case and answers.
 
+mod analysis;
 mod body;
 mod caller;
 pub mod document;
@@ -9,16 +10,19 @@ mod games;
 mod groups;
 mod guests;
 mod health;
+mod hints;
 mod limits;
 mod objects;
 mod play;
 mod preview;
 mod problem;
 mod records;
+mod reviews;
 mod routes;
 mod strict;
 mod variants;
 
+pub use analysis::{Search, analyse_line};
 pub use frame::frame;
 pub use limits::Limits;
 pub use records::replay_line;
@@ -57,6 +61,8 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(play::request_rematch)
         .service(preview::preview_game)
         .service(records::get_record)
+        .service(reviews::get_review)
+        .service(hints::get_hint)
         .service(groups::create_group)
         .service(groups::join_group)
         // Whatever else is done to it is not done to a group with the id `join`.
@@ -69,7 +75,8 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(groups::create_group_game)
         .service(variants::list_variants)
         .service(preview::preview_position)
-        .service(records::replay_record);
+        .service(records::replay_record)
+        .service(analysis::create_analysis);
     config
         .service(v1)
         .service(health::get_health)

@@ -68,12 +68,13 @@ codes! {
     GroupChanged = "group_changed", CONFLICT, "The members of the group have changed since this game.";
     GameNotOver = "game_not_over", CONFLICT, "The game has not ended yet.";
     RankedRematch = "ranked_rematch", CONFLICT, "Ranked games have no rematch.";
+    RankedGame = "ranked_game", CONFLICT, "There is no help in a ranked game that is being played.";
+    NotReviewable = "not_reviewable", CONFLICT, "Only finished games of Kalah between two players have a review.";
     Busy = "busy", CONFLICT, "Too many changes at once.";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than 64 KiB.";
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json.";
     UnknownField = "unknown_field", UNPROCESSABLE_ENTITY, "The body has a field that the operation does not know.";
     InvalidValue = "invalid_value", UNPROCESSABLE_ENTITY, "A value of the body is missing, of the wrong type or out of range.";
-    LevelUnavailable = "level_unavailable", UNPROCESSABLE_ENTITY, "This level cannot be played against yet.";
     PitOutOfRange = "pit_out_of_range", UNPROCESSABLE_ENTITY, "There is no such pit.";
     PitEmpty = "pit_empty", UNPROCESSABLE_ENTITY, "The pit is empty.";
     InvalidPosition = "invalid_position", UNPROCESSABLE_ENTITY, "The position cannot be.";
@@ -84,6 +85,7 @@ codes! {
     ResultMismatch = "result_mismatch", UNPROCESSABLE_ENTITY, "The result is not the one that the events give.";
     IdempotencyKeyReused = "idempotency_key_reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used with another body.";
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests.";
+    ThinkingBusy = "thinking_busy", TOO_MANY_REQUESTS, "The computer has too much to think about.";
     Internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong on our side.";
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service is not ready.";
 }
@@ -251,6 +253,14 @@ impl From<service::Error> for Failure {
             E::RefreshReused => ProblemCode::RefreshReused,
             E::Token(TokenError::Expired) => ProblemCode::TokenExpired,
             E::Token(TokenError::Invalid) => ProblemCode::TokenInvalid,
+            E::Ranked => ProblemCode::RankedGame,
+            E::NotReviewable => ProblemCode::NotReviewable,
+            E::ThinkingBusy { seconds } => {
+                return Self::new(ProblemCode::ThinkingBusy, error.to_string()).retry_after(*seconds);
+            }
+            E::ThinkingFailed => {
+                return Self::new(ProblemCode::Internal, "the request could not be carried out");
+            }
             E::Busy => ProblemCode::Busy,
             E::Conflict { conflict, .. } => match conflict {
                 Conflict::Stale => ProblemCode::Stale,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::hints::HintCode;
 use super::objects::{Level, Variant};
 use crate::cpu;
 use crate::texts::{self, OptionTexts, Text, VariantTexts};
@@ -90,8 +91,6 @@ pub struct LevelInfo {
     pub name: Texts,
     /// How it plays.
     pub description: Texts,
-    /// Whether it can be played against.
-    pub available: bool,
 }
 
 /// One of the two games.
@@ -120,6 +119,17 @@ pub struct VariantList {
     pub items: Vec<VariantInfo>,
     /// The levels of the computer.
     pub levels: Vec<LevelInfo>,
+    /// What to say for the reasons of hints.
+    pub hints: Vec<HintInfo>,
+}
+
+/// How a reason of hints is put into words.
+#[derive(Serialize, ToSchema)]
+pub struct HintInfo {
+    /// Which reason.
+    pub code: HintCode,
+    /// A sentence, in which {stones}, {seat}, {pit}, {margin} and {depth} stand for the numbers of the reason.
+    pub text: Texts,
 }
 
 /// List the games
@@ -135,18 +145,20 @@ pub async fn list_variants() -> HttpResponse {
         .into_iter()
         .map(|level| {
             let texts = value_texts(&format!("level.{level}"));
-            let level = Level::from(level);
             LevelInfo {
-                level,
+                level: level.into(),
                 name: Texts::from(&texts.name),
                 description: Texts::from(&texts.description),
-                available: level.available("").is_ok(),
             }
         })
         .collect();
-    HttpResponse::Ok()
-        .insert_header((CACHE_CONTROL, "public, max-age=3600"))
-        .json(VariantList { items, levels })
+    let hints =
+        HintCode::ALL.into_iter().map(|code| HintInfo { code, text: hint_text(code.key()) }).collect();
+    HttpResponse::Ok().insert_header((CACHE_CONTROL, "public, max-age=3600")).json(VariantList {
+        items,
+        levels,
+        hints,
+    })
 }
 
 fn info(variant: Variant, texts: &VariantTexts) -> VariantInfo {
@@ -216,6 +228,11 @@ fn option_info(variant: Variant, option: &OptionTexts) -> Option<OptionInfo> {
             })
             .collect(),
     })
+}
+
+fn hint_text(key: &str) -> Texts {
+    let (_, text) = texts::HINTS.iter().find(|(hint, _)| *hint == key).expect("every reason has its text");
+    text.into()
 }
 
 fn value_texts(key: &str) -> &'static OptionTexts {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::computer::seed_at;
+use super::thinking::seed_of_turn;
 use super::turn::{MARGIN, Turn, has_run_out, stand_in};
 use super::write::Plan;
 use super::{Error, Result, Service};
@@ -127,7 +127,8 @@ impl Service {
         let level = stand_in(&stored.game, &stored.options);
         let mut seq = stored.seq;
         while plan.game().position().to_move() == Some(seat) {
-            let pit = self.choose_by(patience, level, *plan.game().position(), seed_at(stored, seq)).await;
+            let seed = seed_of_turn(stored.seed, seq);
+            let pit = self.choose_by(patience, level, *plan.game().position(), seed, seq > stored.seq).await;
             let pit = pit.expect("a seat to move has a move");
             plan.add(seat, Action::Move { pit }, Some(By::Clock)).expect("a legal move of the seat to move");
             seq += 1;
@@ -143,10 +144,17 @@ impl Service {
     }
 
     /// What `level` plays, or the easy level if that is not known at `patience`.
-    async fn choose_by(&self, patience: Instant, level: Level, position: Position, seed: u64) -> Option<u8> {
-        match timeout_at(patience, self.thinking.choose(level, position, seed)).await {
-            Ok(pit) => pit,
-            Err(_) => self.thinking.choose(Level::Easy, position, seed).await,
+    async fn choose_by(
+        &self,
+        patience: Instant,
+        level: Level,
+        position: Position,
+        seed: u64,
+        again: bool,
+    ) -> Option<u8> {
+        match timeout_at(patience, self.thinking.choose(level, position, seed, again)).await {
+            Ok(Some(pit)) => Some(pit),
+            _ => self.thinking.choose(Level::Easy, position, seed, again).await,
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::thinking::seed_of_turn;
 use super::turn::Turn;
 use super::write::Plan;
 use super::{Result, Service};
@@ -103,7 +104,10 @@ impl Service {
         let Turn::Computer(seat, level) = turn else { return Ok(ComputerTurn::NotDue) };
         let position = *stored.game.position();
         // No connection is held while it thinks.
-        let pit = self.thinking.choose(level, position, seed_at(&stored, stored.seq)).await;
+        let seed = seed_of_turn(stored.seed, stored.seq);
+        let again =
+            stored.last_event.is_some_and(|last| last.by == Some(By::Computer) && last.seat == Some(seat));
+        let pit = self.thinking.choose(level, position, seed, again).await;
         let Some(pit) = pit else { return Ok(ComputerTurn::NotDue) };
         let mut plan = Plan::new(&stored);
         plan.add(seat, Action::Move { pit }, Some(By::Computer)).expect("a legal move of the seat to move");
@@ -116,9 +120,4 @@ impl Service {
         let again = written.is_none_or(|(now, _)| is_computers(&now));
         Ok(if again { ComputerTurn::DueAgain } else { ComputerTurn::Played })
     }
-}
-
-/// The seed for the computer's choice after `seq` events.
-pub(super) fn seed_at(stored: &StoredGame, seq: i32) -> u64 {
-    stored.seed.wrapping_add(u64::from(seq.unsigned_abs()) << 32)
 }

@@ -79,6 +79,21 @@ pub enum Error {
     /// The access token is not good.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// The position is that of a ranked game which the caller is playing, or the game is ranked: no help there.
+    #[error("this is a ranked game that is being played: there is no help in it")]
+    Ranked,
+    /// The game is none that can be reviewed.
+    #[error("only finished games of Kalah between two players have a review")]
+    NotReviewable,
+    /// So much waits to be thought about that this would not be answered in time.
+    #[error("the computer has too much to think about; try again in {seconds} s")]
+    ThinkingBusy {
+        /// When to try again.
+        seconds: u64,
+    },
+    /// A search has failed: our fault, which has been logged.
+    #[error("the search failed")]
+    ThinkingFailed,
     /// So many others act on this game that no write held.
     #[error("too many changes of this game at once; try again")]
     Busy,

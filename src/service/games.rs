@@ -157,7 +157,11 @@ impl Service {
         Ok((game, record))
     }
 
-    async fn log(&self, viewer: Option<PlayerId>, id: GameId) -> Result<(StoredGame, Vec<EventRow>)> {
+    pub(super) async fn log(
+        &self,
+        viewer: Option<PlayerId>,
+        id: GameId,
+    ) -> Result<(StoredGame, Vec<EventRow>)> {
         let mut db = self.database.connection().await?;
         loop {
             let game = visible(&mut db, id, viewer).await?;

@@ -1,6 +1,7 @@
 //! Use cases: what a caller can do, each as one short transaction at most. HTTP and workers call these; only here do
 //! transactions begin.
 
+mod analysis;
 pub mod audit;
 mod clock;
 mod computer;
@@ -9,9 +10,11 @@ pub mod events;
 mod games;
 mod groups;
 mod hearing;
+mod hints;
 mod identity;
 mod moves;
 mod rematch;
+mod reviews;
 mod starter;
 mod thinking;
 mod turn;
@@ -21,9 +24,11 @@ pub use computer::ComputerTurn;
 pub use error::{Conflict, Error};
 pub use games::{MAX_SEED, NewSolo};
 pub use groups::{GroupChange, NewGroup};
+pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::Played;
 pub use rematch::Rematch;
+pub use reviews::{Outcome, Review, ReviewedMove, ReviewedSeat, TurningPoint};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,9 +40,11 @@ use uuid::Uuid;
 
 use computer::Queue;
 use hearing::Hearing;
+use hints::KeptHints;
 use thinking::Thinking;
 
 use crate::account::SigningKeys;
+use crate::cpu::{Computers, Memory};
 use crate::ids::{GameId, PlayerId};
 use crate::store::{self, Database};
 use crate::telemetry::Metrics;
@@ -53,6 +60,9 @@ pub struct Service {
     keys: Arc<SigningKeys>,
     metrics: Arc<Metrics>,
     thinking: Arc<Thinking>,
+    hints: Arc<KeptHints>,
+    /// Held while a review is computed: the thread that thinks about them is one.
+    reviewing: Arc<Mutex<()>>,
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
     /// Rung for the waiting readers of a game when this process has changed it; several games share one.
     bells: Arc<[Notify; BELLS]>,
@@ -91,13 +101,20 @@ impl Service {
         keys: SigningKeys,
         metrics: Arc<Metrics>,
         stopping: CancellationToken,
+        tables: Memory,
     ) -> Self {
         Self {
             databases: Arc::new(std::sync::Mutex::new(vec![database.clone()])),
             database,
             keys: Arc::new(keys),
+            thinking: Arc::new(Thinking::new(
+                Arc::new(Computers::new(tables)),
+                metrics.clone(),
+                stopping.clone(),
+            )),
+            hints: Arc::default(),
+            reviewing: Arc::default(),
             metrics,
-            thinking: Arc::default(),
             counted: Arc::default(),
             bells: Arc::new(std::array::from_fn(|_| Notify::new())),
             hearing: Arc::default(),
@@ -120,8 +137,9 @@ impl Service {
         &self.bells[usize::try_from(bell).expect("less than the number of bells")]
     }
 
-    /// Closes all connections, once they are done.
+    /// Ends the threads that think, and closes all connections, once they are done.
     pub async fn close(&self) {
+        self.thinking.close();
         let databases = self.databases().clone();
         for database in databases {
             database.close().await;
@@ -144,6 +162,11 @@ impl Service {
     pub fn connections(&self) -> (u32, usize) {
         let each = self.databases().iter().map(Database::connections).collect::<Vec<_>>();
         each.into_iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
+    }
+
+    /// How many turns of the computer, and how many analyses, hints and steps of reviews, wait for a thread.
+    pub fn waiting_to_think(&self) -> (usize, usize) {
+        self.thinking.waiting()
     }
 
     /// Games by status, for the metrics: counting is work, so it is done every 15 seconds at most.

@@ -195,3 +195,15 @@ pub async fn read_one_snapshot(db: &mut PgConnection) -> Result<()> {
     sqlx::query!("set local statement_timeout = 0").execute(db).await?;
     Ok(())
 }
+
+/// The ranked games that a player is playing.
+pub async fn running_ranked_games(db: &mut PgConnection, player: PlayerId) -> Result<Vec<StoredGame>> {
+    let ids = sqlx::query_scalar!(
+        "select s.game_id from seat s join game g on g.id = s.game_id
+         where s.player_id = $1 and g.ranked and g.status = 'running'",
+        player.uuid()
+    )
+    .fetch_all(&mut *db)
+    .await?;
+    if ids.is_empty() { Ok(Vec::new()) } else { games(db, &ids, Some(player)).await }
+}

@@ -12,6 +12,7 @@ mod identity;
 mod lists;
 mod new_games;
 mod presence;
+mod reviews;
 
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use database::{Connection, Database};
@@ -31,9 +32,11 @@ pub use identity::{
 };
 pub use lists::{
     GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
+    running_ranked_games,
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 pub use presence::{beat, note_heard};
+pub use reviews::{StoredReview, insert_review, review};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;

@@ -144,6 +144,10 @@ fn a_number_of_pits_that_does_not_fit_the_players_becomes_six() {
     });
 }
 
+fn position() -> Value {
+    json!({ "variant": "kalah", "pits": [[1, 2], [3, 0]], "stores": [0, 0], "to_move": 0 })
+}
+
 #[test]
 fn values_that_nothing_has_are_refused_with_their_place() {
     test(async |server| {
@@ -162,12 +166,6 @@ fn values_that_nothing_has_are_refused_with_their_place() {
             ("create_game", game("computers", json!(vec!["easy"; 4])), "invalid_value", "/computers"),
             ("create_game", game("computers", json!(vec!["easy"; 4000])), "invalid_value", "/computers"),
             ("create_game", game("computers", json!(["easy", "godlike"])), "invalid_value", "/computers/1"),
-            (
-                "create_game",
-                game("computers", json!(["easy", "perfect"])),
-                "level_unavailable",
-                "/computers/1",
-            ),
             ("create_game", game("starter", json!("you")), "invalid_value", "/starter"),
             ("create_game", game("seed", json!(9_007_199_254_740_992_u64)), "invalid_value", "/seed"),
             ("create_game", game("seed", json!(u64::MAX)), "invalid_value", "/seed"),
@@ -182,7 +180,39 @@ fn values_that_nothing_has_are_refused_with_their_place() {
                 "/options/holes",
             ),
             ("add_group_computer", json!({ "level": "godlike" }), "invalid_value", "/level"),
-            ("add_group_computer", json!({ "level": "perfect" }), "level_unavailable", "/level"),
+            ("add_group_computer", json!({ "level": "Perfect" }), "invalid_value", "/level"),
+            (
+                "create_analysis",
+                json!({ "position": position(), "budget_ms": 0 }),
+                "invalid_value",
+                "/budget_ms",
+            ),
+            (
+                "create_analysis",
+                json!({ "position": position(), "budget_ms": 5001 }),
+                "invalid_value",
+                "/budget_ms",
+            ),
+            (
+                "create_analysis",
+                json!({ "position": position(), "budget_ms": -1 }),
+                "invalid_value",
+                "/budget_ms",
+            ),
+            (
+                "create_analysis",
+                json!({ "position": position(), "budget_ms": 1.5 }),
+                "invalid_value",
+                "/budget_ms",
+            ),
+            (
+                "create_analysis",
+                json!({ "position": position(), "budget_ms": "1" }),
+                "invalid_value",
+                "/budget_ms",
+            ),
+            ("create_analysis", json!({ "position": [] }), "invalid_value", "/position"),
+            ("create_analysis", json!({}), "invalid_value", ""),
             ("create_move", json!({ "pit": 6, "seq": 0 }), "pit_out_of_range", "/pit"),
             ("create_move", json!({ "pit": 255, "seq": 0 }), "pit_out_of_range", "/pit"),
             ("create_move", json!({ "pit": 256, "seq": 0 }), "pit_out_of_range", "/pit"),

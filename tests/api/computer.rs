@@ -18,6 +18,8 @@ fn a_guest_plays_against_the_computer_to_the_end() {
             ("kalah", vec!["easy"], 4),
             ("kalah", vec!["medium"], 3),
             ("kalah", vec!["easy", "easy", "medium"], 3),
+            ("kalah", vec!["perfect"], 3),
+            ("basic", vec!["perfect"], 3),
             ("basic", vec!["easy"], 4),
             ("basic", vec!["easy", "easy"], 3),
         ] {
@@ -36,12 +38,15 @@ fn a_guest_plays_against_the_computer_to_the_end() {
 }
 
 #[test]
-fn a_level_that_cannot_be_played_yet_says_so() {
+fn a_level_that_does_not_exist_is_refused_with_those_that_do() {
     test(async |server| {
         let player = server.guest("Ana").await;
-        let new = json!({ "variant": "kalah", "computers": ["easy", "perfect"] });
-        let problem = player.post("/v1/games", new).await.problem(422, "level_unavailable");
+        let new = json!({ "variant": "kalah", "computers": ["easy", "godlike"] });
+        let problem = player.post("/v1/games", new).await.problem(422, "invalid_value");
         assert_eq!(problem["errors"][0]["pointer"], "/computers/1");
+        for level in ["easy", "medium", "hard", "perfect"] {
+            assert!(text(&problem["detail"]).contains(level), "{problem}");
+        }
         for computers in [json!([]), json!(["easy", "easy", "easy", "easy"]), json!(["genius"])] {
             let new = json!({ "variant": "kalah", "computers": computers });
             player.post("/v1/games", new).await.problem(422, "invalid_value");

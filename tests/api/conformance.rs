@@ -166,12 +166,25 @@ fn every_answer_of_a_session_is_as_the_document_tells() {
             json!({ "variant": "basic", "computers": ["easy", "easy"], "starter": "computer", "seed": 1 });
         let solo = s.send("create_game", &ana, &[], new).await;
         s.send("get_game", &ana, &[&text(&solo["id"])], Value::Null).await;
+        let new = json!({ "variant": "kalah", "computers": ["perfect"], "starter": "me" });
+        let solo = text(&s.send("create_game", &ana, &[], new).await["id"]);
+        for query in ["", "?level=easy", "?level=godlike"] {
+            s.ask("get_hint", &ana, &[&solo], query, Value::Null).await;
+        }
+        s.send("get_hint", &ben, &[&solo], Value::Null).await;
+        for finished in [&solo, &id] {
+            s.send("get_review", &ana, &[finished], Value::Null).await;
+        }
         let mut changed = record;
         changed["events"][0]["pit"] = json!(7);
         s.send("replay_record", &nobody, &[], changed).await;
         let position =
             json!({ "variant": "kalah", "pits": [[1, 2], [3, 0]], "stores": [0, 0], "to_move": 0 });
         s.send("preview_position", &nobody, &[], json!({ "position": position })).await;
+        for budget in [50, 0] {
+            let body = json!({ "position": position, "budget_ms": budget });
+            s.send("create_analysis", &ana, &[], body).await;
+        }
         s.send(
             "preview_position",
             &nobody,

@@ -139,7 +139,7 @@ fn computers_come_and_go_by_the_host() {
         let easy = json!({ "level": "easy" });
         players[1].post(&computers, easy.clone()).await.problem(403, "not_host");
         server.guest("Stranger").await.post(&computers, easy.clone()).await.problem(403, "not_member");
-        players[0].post(&computers, json!({ "level": "perfect" })).await.problem(422, "level_unavailable");
+        players[0].post(&computers, json!({ "level": "godlike" })).await.problem(422, "invalid_value");
         players[0].post(&computers, easy.clone()).await.ok(200);
         let now = players[0].post(&computers, json!({ "level": "medium" })).await.ok(200);
         let members = now["members"].as_array().unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mancala_server::account::SigningKeys;
+use mancala_server::cpu::Memory;
 use mancala_server::service::Service;
 use mancala_server::store::Database;
 use mancala_server::telemetry::Metrics;
@@ -155,8 +156,13 @@ fn whoever_waits_longest_is_served_first() {
         .unwrap();
         // A process that only looks.
         let keys = SigningKeys::parse(KEY).unwrap();
-        let service =
-            Service::new(Database::new(options), keys, Arc::new(Metrics::new()), CancellationToken::new());
+        let service = Service::new(
+            Database::new(options),
+            keys,
+            Arc::new(Metrics::new()),
+            CancellationToken::new(),
+            Memory::server(2),
+        );
         let (taken, next) = service.take_computer_turns().await.unwrap();
         let longest: Vec<String> = (37..=100).rev().map(game).collect();
         assert_eq!(taken.iter().map(ToString::to_string).collect::<Vec<_>>(), longest);

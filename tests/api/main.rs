@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 
 mod abandoned;
+mod analysis;
 mod audit;
 mod away;
 mod bad_fields;
@@ -16,6 +17,7 @@ mod document;
 mod groups;
 mod habits;
 mod harness;
+mod hints;
 mod idempotency;
 mod identity;
 mod leases;
@@ -30,8 +32,10 @@ mod previews;
 mod records;
 mod rematch;
 mod resign_and_leave;
+mod reviews;
 mod round_trips;
 mod start;
+mod thinking;
 mod tokens;
 mod variants;
 mod visibility;

@@ -137,7 +137,7 @@ impl<'a> World<'a> {
 
     /// Who calls an operation: its player, or for what has a budget by player somebody new every time.
     pub fn caller(&self, operation: &Operation) -> Player {
-        if !["leave_game", "return_to_game"].contains(&operation.id.as_str()) {
+        if !["leave_game", "return_to_game", "create_analysis"].contains(&operation.id.as_str()) {
             return self.player.clone();
         }
         let who = Identity { player: Uuid::now_v7().into(), session: Uuid::now_v7().into() };

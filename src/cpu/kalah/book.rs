@@ -36,7 +36,8 @@ pub enum BookError {
     Size,
 }
 
-/// Writes the lines for `pits` a side with `stones` each, beyond what `known` says, to `write`.
+/// Gives the lines for `pits` a side with `stones` each, beyond what `known` says, to `write`, until there are no more
+/// or it answers false.
 ///
 /// # Errors
 /// When the size is none that is searched exactly, or a line of `known` cannot be read.
@@ -45,7 +46,7 @@ pub fn make(
     stones: u8,
     known: &str,
     effort: Effort,
-    write: &mut dyn FnMut(&str),
+    write: &mut dyn FnMut(&str) -> bool,
 ) -> Result<(), BookError> {
     let whole = u16::from(pits) * 2 * u16::from(stones);
     if !(1..=7).contains(&pits) || stones == 0 || whole > MOST_STONES {
@@ -65,17 +66,23 @@ pub fn make(
         if !seen.insert((task.board, task.lead)) || is_quick(&mut kalah, task, effort) {
             continue;
         }
-        let known = kalah.openings.get(task.board, task.board.stones());
-        let bounds = known.unwrap_or_else(|| {
-            let bounds = prove(&kalah, task, effort.patience);
-            write(&line(task.board, pits, bounds));
-            kalah.openings.insert(task.board, bounds);
-            bounds
-        });
+        let bounds = match kalah.openings.get(task.board, task.board.stones()) {
+            Some(known) => known,
+            None => {
+                let bounds = prove(&kalah, task, effort.patience);
+                kalah.openings.insert(task.board, bounds);
+                if !write(&line(task.board, pits, bounds)) {
+                    return Ok(());
+                }
+                bounds
+            }
+        };
         let sown = kalah.sower.sow(task.board, bounds.pit);
         let lead = task.lead + sown.gain;
         if sown.board.is_over() {
-        } else if sown.extra {
+            continue;
+        }
+        if sown.extra {
             queue.push_back(Task { board: sown.board, lead });
         } else {
             replies(&kalah, Task { board: sown.board.turned(), lead: -lead }, &mut queue);
@@ -90,7 +97,9 @@ fn replies(kalah: &Kalah, task: Task, queue: &mut VecDeque<Task>) {
         let sown = kalah.sower.sow(task.board, pit);
         let lead = task.lead + sown.gain;
         if sown.board.is_over() {
-        } else if sown.extra {
+            continue;
+        }
+        if sown.extra {
             replies(kalah, Task { board: sown.board, lead }, queue);
         } else {
             queue.push_back(Task { board: sown.board.turned(), lead: -lead });

@@ -36,6 +36,16 @@ pub enum By {
     Clock,
 }
 
+impl From<store::By> for By {
+    fn from(by: store::By) -> Self {
+        match by {
+            store::By::Player => Self::Player,
+            store::By::Computer => Self::Computer,
+            store::By::Clock => Self::Clock,
+        }
+    }
+}
+
 /// Why a game ended.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -135,11 +145,7 @@ impl From<&EventView> for Event {
             },
             seat: row.seat.map(engine::Seat::get),
             pit: row.pit,
-            by: row.by.map(|by| match by {
-                store::By::Player => By::Player,
-                store::By::Computer => By::Computer,
-                store::By::Clock => By::Clock,
-            }),
+            by: row.by.map(By::from),
             path: sowing.map(path),
             captured: sowing.map(captured),
             extra: sowing.map(|s| s.extra),

@@ -5,7 +5,7 @@ mod game;
 mod player;
 mod position;
 
-pub use event::{EndReason, Event};
+pub use event::{By, EndReason, Event};
 pub use game::{Game, GameStatus};
 pub use player::{Level, Player, Variant};
 pub use position::{CapturedCup, Cup, Position, captured, path};

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::problem::{Failure, ProblemCode};
 use crate::ids::PlayerId;
 use crate::{cpu, engine, store};
 
@@ -49,18 +48,13 @@ pub enum Level {
     Perfect,
 }
 
-impl Level {
-    /// The level, if it can be played against.
-    pub fn available(self, pointer: &str) -> Result<cpu::Level, Failure> {
-        match self {
-            Self::Easy => Ok(cpu::Level::Easy),
-            Self::Medium => Ok(cpu::Level::Medium),
-            Self::Hard => Ok(cpu::Level::Hard),
-            Self::Perfect => Err(Failure::field(
-                ProblemCode::LevelUnavailable,
-                pointer,
-                "the level perfect cannot be played against yet; take hard",
-            )),
+impl From<Level> for cpu::Level {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Easy => Self::Easy,
+            Level::Medium => Self::Medium,
+            Level::Hard => Self::Hard,
+            Level::Perfect => Self::Perfect,
         }
     }
 }

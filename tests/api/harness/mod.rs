@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
 use mancala_server::account::SigningKeys;
+use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::server::{Server, Settings, start};
 use mancala_server::store;
@@ -171,6 +172,8 @@ impl TestServer {
             keys: SigningKeys::parse(keys).unwrap(),
             embedded: None,
             address_limit,
+            // Filled in the background at the first hard move of every test's server.
+            tables: Memory::server(2),
             cors_origins: Vec::new(),
         };
         let server = start(settings).await.unwrap();
