@@ -87,7 +87,7 @@ impl Computers {
         if pits.len() == 1 || (level == Level::Easy && rng.random_range(0..10) < 4) {
             return Some(Choice { pit: first, depth: 0, nodes: 0 });
         }
-        general::choose(position, &pits, level.turns(), go_on)
+        general::choose(position, &pits, level.turns(), seed, go_on)
     }
 
     /// The value of every legal move, as far as `go_on` allows; `None` when the game is over.
