@@ -156,15 +156,24 @@ impl Judge {
         if self.by_margin { fraction } else { fraction * (AHEAD >> 10) }
     }
 
+    /// What a side promises, in sixteenths of a stone.
     #[inline]
     fn score(&self, position: &Position, seat: Seat) -> i32 {
         let side = position.side_word(seat);
-        match self.variant {
-            Variant::Kalah => store(side) * STONE + on_side(side) * 2,
-            Variant::Basic => -on_side(side) * STONE,
-        }
+        let (weights, stone) = match self.variant {
+            Variant::Kalah => (&KALAH, 5),
+            Variant::Basic => (&BASIC, 8),
+        };
+        let filled = position.pits(seat).iter().rev().zip(weights);
+        let filled: i32 = filled.map(|(&stones, &weight)| if stones > 0 { weight } else { 0 }).sum();
+        let stored = if self.variant == Variant::Kalah { store(side) * STONE } else { 0 };
+        stored + on_side(side) * stone + filled
     }
 }
+
+/// What it is worth that a pit holds stones at all, by its distance from the store, in sixteenths of a stone.
+const KALAH: [i32; 7] = [-8, 5, 20, 32, 32, 24, 24];
+const BASIC: [i32; 7] = [24, 10, -2, -16, -34, -55, -75];
 
 /// The value in stones of what [`Judge`] says: the margin of a settled game, and about that of others.
 pub fn in_stones(value: i32) -> i16 {
