@@ -3,6 +3,8 @@
 mod evaluation;
 mod search;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use super::{Analysis, Choice, MoveValue};
 use crate::engine::Position;
