@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod search;
+mod several;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use super::{Analysis, Choice, MoveValue};
 use crate::engine::Position;
 use evaluation::{Goal, Judge, Worth, in_stones};
 use search::{INFINITE, Search};
+use several::Several;
 
 /// The best of `pits`, which are tried in this order, looking at most `turns` ahead. The deepest search that was
 /// completed counts, improved by what the one after it had found for certain; `go_on` is asked every few thousand
@@ -21,19 +23,38 @@ pub fn choose(
     seed: u64,
     go_on: &dyn Fn() -> bool,
 ) -> Option<Choice> {
+    let seat = position.to_move()?;
+    if position.rules().players() > 2 {
+        let mut search = Several::new(position, seat, turns, seed, go_on);
+        return deepening(&mut search, pits, turns, |search, pits, depth, best| {
+            look_for_all(search, position, pits, depth, best)
+        })
+        .map(|choice| Choice { nodes: search.nodes, ..choice });
+    }
+    let mut search = Search::new(Judge::new(position, Goal::Places, Some(seed))?, turns, go_on);
+    deepening(&mut search, pits, turns, |search, pits, depth, best| look(search, position, pits, depth, best))
+        .map(|choice| Choice { nodes: search.nodes, ..choice })
+}
+
+/// Looks one turn further each time, until the patience or the turns have run out or more cannot change anything.
+fn deepening<S>(
+    search: &mut S,
+    pits: &[u8],
+    turns: u8,
+    mut look: impl FnMut(&mut S, &[u8], u8, &mut u8) -> Option<bool>,
+) -> Option<Choice> {
     let mut pits = pits.to_vec();
     let mut choice = Choice { pit: *pits.first()?, depth: 0, nodes: 0 };
-    let mut search = Search::new(Judge::new(position, Goal::Places, Some(seed))?, turns, go_on);
     for depth in 1..=turns {
-        let Some(all_proven) = look(&mut search, position, &pits, depth, &mut choice.pit) else { break };
+        let Some(proven) = look(search, &pits, depth, &mut choice.pit) else { break };
         choice.depth = depth;
-        if all_proven {
+        if proven {
             break;
         }
-        // The next depth looks at the best pit first: it cuts most, and whatever is found better later is so for certain.
+        // The next depth looks at the best pit first: it cuts most, and whatever is found better later is so for
+        // certain.
         pits.sort_by_key(|&pit| pit != choice.pit);
     }
-    choice.nodes = search.nodes;
     Some(choice)
 }
 
@@ -56,6 +77,28 @@ fn look(search: &mut Search, position: &Position, pits: &[u8], depth: u8, best: 
         if worth.value > alpha {
             *best = pit;
             alpha = worth.value;
+        }
+    }
+    Some(all_proven)
+}
+
+/// The same where each seat plays for its own place.
+fn look_for_all(
+    search: &mut Several,
+    position: &Position,
+    pits: &[u8],
+    depth: u8,
+    best: &mut u8,
+) -> Option<bool> {
+    let seat = position.to_move()?;
+    let mut most = None;
+    let mut all_proven = true;
+    for &pit in pits {
+        let values = search.sowing(position, pit, depth)?;
+        all_proven &= values.are_proven();
+        if most.is_none_or(|most| values.to(seat) > most) {
+            most = Some(values.to(seat));
+            *best = pit;
         }
     }
     Some(all_proven)

@@ -5,7 +5,7 @@ use super::table::{Bound, Entry, Table, key};
 use crate::engine::{Position, Seat};
 
 /// How many positions are searched between two questions whether to go on.
-const ASK_EVERY: u64 = 1_024;
+pub const ASK_EVERY: u64 = 1_024;
 
 /// Beyond every value.
 pub const INFINITE: i32 = i32::MAX;
