@@ -13,6 +13,10 @@ use evaluation::{Goal, Judge, Worth, in_stones};
 use search::{INFINITE, Search};
 use several::Several;
 
+/// Searches of up to so many turns take all others to play against the seat when there are several, which alpha-beta
+/// makes short; longer ones take each to play for itself.
+const MOST_WARY: u8 = 5;
+
 /// The best of `pits`, which are tried in this order, looking at most `turns` ahead. The deepest search that was
 /// completed counts, improved by what the one after it had found for certain; `go_on` is asked every few thousand
 /// positions. Positions of about the same worth are told apart by `seed`. `None` when the game is over.
@@ -24,7 +28,7 @@ pub fn choose(
     go_on: &dyn Fn() -> bool,
 ) -> Option<Choice> {
     let seat = position.to_move()?;
-    if position.rules().players() > 2 {
+    if position.rules().players() > 2 && turns > MOST_WARY {
         let mut search = Several::new(position, seat, turns, seed, go_on);
         return deepening(&mut search, pits, turns, |search, pits, depth, best| {
             look_for_all(search, position, pits, depth, best)
