@@ -189,10 +189,10 @@ impl Promise {
     }
 }
 
-/// What it is worth, in sixteenths of a stone, that pits hold stones at all: the sum for each mask of filled pits. Found
-/// from the results of some thousand games by least squares. In Kalah filled pits far from the store are choices and
-/// threats. In Basic each filled pit must still be sown, which gives others a turn unless it lies near the store; how
-/// many stones it holds hardly matters.
+/// What it is worth, in sixteenths of a stone, that pits hold stones at all: the sum for each mask of filled pits. From
+/// the results of some thousand games by least squares. In Kalah filled pits far from the store are choices and threats.
+/// In Basic each filled pit must still be sown, which gives others a turn unless it lies near the store; how many stones
+/// it holds hardly matters.
 static KALAH: [i16; 128] = sums([24, 24, 32, 32, 20, 5, -8]);
 static BASIC: [i16; 128] = sums([-75, -55, -34, -16, -2, 10, 24]);
 

@@ -1,4 +1,24 @@
-//! The search that knows every variant and number of players, on the engine's own positions.
+//! The searches that know every variant and number of players, on the engine's own positions.
+//!
+//! With two players: alpha-beta. With three or four there is a choice, and what decided were games of Kalah 6 × 4 with
+//! four players, one seat against three of the level below, 120 games each at 60 ms a sowing (2.5 is the mean place):
+//!
+//! | seat | against | mean place |
+//! |---|---|---|
+//! | paranoid, 5 turns | `easy` | 1.56 ± 0.15 |
+//! | paranoid, 14 turns | paranoid, 5 turns | 2.50 ± 0.22 |
+//! | max^n, 14 turns | paranoid, 5 turns | 2.00 ± 0.20 |
+//! | max^n, 14 turns | max^n, 5 turns | 2.48 ± 0.19 |
+//!
+//! Paranoid search (all others play against the seat) looks two turns further in the same time and is no better for it:
+//! what it fears does not happen. So `hard` lets each seat play for its own place (max^n). `medium` stays paranoid, which
+//! takes it a millisecond instead of twenty for its five turns. A third kind, max^n in which the others choose between
+//! the one to five turns that look best to them at a glance, sees 6 to 13 turns ahead and was no better than plain max^n
+//! of 5 turns (2.42 to 2.61 ± 0.18, two seats against two). Best-reply search was not tried: there seats move out of
+//! turn, which the engine's positions do not do.
+//!
+//! Analysis is always alpha-beta, paranoid with several players, as its values then mean something: what the seat gets
+//! whatever all others do.
 
 mod evaluation;
 mod search;
@@ -119,8 +139,8 @@ pub fn analyse(position: &Position, turns: u8, go_on: &dyn Fn() -> bool) -> Opti
         found = deeper;
         depth += 1;
     }
-    // Of equal moves the one nearest to the store.
-    let best = found.iter().max_by_key(|found| found.worth.value)?;
+    // Of equal moves one that is certain, and then the one nearest to the store.
+    let best = found.iter().max_by_key(|found| (found.worth.value, found.worth.proven))?;
     Some(Analysis {
         best: best.pit,
         line: best.line.clone(),

@@ -16,8 +16,6 @@ pub struct Search<'a> {
     pub table: Table,
     pub nodes: u64,
     go_on: &'a dyn Fn() -> bool,
-    /// How much was cut by each pit of each seat.
-    history: [[u32; 8]; 4],
 }
 
 /// A position after one sowing.
@@ -30,7 +28,7 @@ struct Child {
 
 impl<'a> Search<'a> {
     pub fn new(judge: Judge, turns: u8, go_on: &'a dyn Fn() -> bool) -> Self {
-        Self { judge, table: Table::new(turns), nodes: 0, go_on, history: [[0; 8]; 4] }
+        Self { judge, table: Table::new(turns), nodes: 0, go_on }
     }
 
     /// The worth, to the seat that searches, of sowing `pit`, looking `depth` turns ahead with this one; `None` when
@@ -128,7 +126,6 @@ impl<'a> Search<'a> {
                 alpha = alpha.max(worth.value);
             }
             if alpha >= beta {
-                self.history[seat.index()][usize::from(child.pit)] += u32::from(depth) * u32::from(depth);
                 break;
             }
         }

@@ -6,7 +6,7 @@ use super::table::key;
 use crate::engine::{Position, Seat, Variant};
 
 /// Being certainly ahead of one rival, in the smaller unit that lets four values share a word.
-const RIVAL: i32 = AHEAD >> 3;
+pub const RIVAL: i32 = AHEAD >> 3;
 
 /// What the end, or an estimate of it, is worth to each seat: how many rivals it is ahead of, less those before it.
 #[derive(Clone, Copy)]

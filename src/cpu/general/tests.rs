@@ -1,11 +1,11 @@
 //! The search against a plain full-width minimax, and what it promises of itself.
 
 use std::cell::Cell;
-use std::cmp::Reverse;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use super::several::{RIVAL, Several};
 use super::{analyse, choose};
 use crate::engine::{Action, CaptureFrom, Game, Position, Rules, RulesRequest, Seat, Setup, Variant};
 
@@ -114,13 +114,19 @@ fn exact_values_are_those_of_a_plain_minimax() {
 #[test]
 fn what_is_called_exact_is_so_after_a_search_of_few_turns_too() {
     let mut rng = Pcg64Mcg::seed_from_u64(2);
-    let (mut exact, mut not) = (0, 0);
+    let (mut exact, mut not, mut won) = (0, 0, 0);
     for _ in 0..20 {
         for rules in (2..=4).flat_map(every_rules) {
             let position = random_position(&mut rng, rules, 9);
             let root = position.to_move().unwrap();
             let analysis = analyse(&position, 3, &|| true).unwrap();
             assert!(analysis.depth <= 3);
+            if analysis.moves.iter().any(|found| found.exact && found.value > 0)
+                && let Some(value) = plain(&after(position, analysis.best), root, &mut 20_000)
+            {
+                assert!(value > 0, "an estimate goes before a certain win: {position:?} {analysis:?}");
+                won += 1;
+            }
             for found in &analysis.moves {
                 if !found.exact {
                     not += 1;
@@ -133,7 +139,7 @@ fn what_is_called_exact_is_so_after_a_search_of_few_turns_too() {
             }
         }
     }
-    assert!(exact > 300 && not > 300, "{exact} exact, {not} not");
+    assert!(exact > 300 && not > 300 && won > 50, "{exact} exact, {not} not, {won} won");
 }
 
 #[test]
@@ -217,23 +223,47 @@ fn the_same_seed_finds_the_same_as_often_as_it_is_asked() {
     }
 }
 
-#[test]
-fn a_won_game_is_won_even_if_more_stones_beckon() {
-    // Basic: seat 0 can finish now. Kalah: a capture decides, while another move only gains.
-    for (variant, own, other) in
-        [(Variant::Basic, [0, 0, 1], [1, 0, 0]), (Variant::Kalah, [0, 0, 1], [0, 0, 2])]
-    {
-        let rules = Rules::for_position(variant, 2, 3, &RulesRequest::default()).unwrap();
-        let setup = Setup {
-            rules,
-            pits: vec![own.to_vec(), other.to_vec()],
-            stores: vec![6, 4],
-            out: vec![false; 2],
-            to_move: Seat::new(0),
+/// What each seat gets when all play for their own place, by trying everything: rivals behind less rivals before, and
+/// stones. Of moves that are worth the same to the mover the one nearest to the store is taken.
+fn plain_for_all(position: &Position, left: &mut u32) -> Option<Vec<i32>> {
+    *left = left.checked_sub(1)?;
+    let Some(mover) = position.to_move() else {
+        let score = |seat| match position.rules().variant() {
+            Variant::Kalah => i32::from(position.store(seat)),
+            Variant::Basic => -i32::from(position.on_side(seat)),
         };
-        let position = Position::from_setup(&setup).unwrap();
-        let analysis = analyse(&position, 14, &|| true).unwrap();
-        let best = analysis.moves.iter().max_by_key(|found| (found.value, Reverse(found.pit))).unwrap();
-        assert!(best.exact && best.value > 0, "{analysis:?}");
+        let ahead = |seat| position.seats().map(|other| (score(seat) - score(other)).signum()).sum::<i32>();
+        return Some(position.seats().map(|seat| RIVAL * ahead(seat) + score(seat)).collect());
+    };
+    let mut best: Option<Vec<i32>> = None;
+    for pit in (0..position.rules().pits()).rev().filter(|pit| position.legal().any(|legal| legal == *pit)) {
+        let values = plain_for_all(&after(*position, pit), left)?;
+        if best.as_ref().is_none_or(|best| values[mover.index()] > best[mover.index()]) {
+            best = Some(values);
+        }
     }
+    best
+}
+
+#[test]
+fn each_seat_plays_for_its_own_place_as_in_a_plain_search() {
+    let mut rng = Pcg64Mcg::seed_from_u64(7);
+    let mut compared = 0;
+    for round in 0..60 {
+        let several = |rules: &Rules| rules.players() > 2 && rules.full_ranking() != Some(true);
+        for rules in (1..=4).flat_map(every_rules).filter(several) {
+            let position = random_position(&mut rng, rules, 4 + round % 6);
+            let root = position.to_move().unwrap();
+            for pit in position.legal() {
+                let Some(plainly) = plain_for_all(&after(position, pit), &mut 20_000) else { continue };
+                let mut search = Several::new(&position, root, 14, 0, &|| true);
+                let values = search.sowing(&position, pit, u8::MAX).unwrap();
+                let found: Vec<i32> = position.seats().map(|seat| i32::from(values.to(seat))).collect();
+                assert!(values.are_proven());
+                assert_eq!(found, plainly, "{position:?} {pit}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 2_000, "{compared}");
 }
