@@ -19,6 +19,10 @@ test:
 bench:
     cargo bench --bench perft
 
+# Each level against the one below, for hours; see benches/ladder.rs for less.
+ladder:
+    cargo bench --bench ladder
+
 # Write the OpenAPI document anew.
 openapi:
     cargo run --quiet -- openapi > openapi/openapi.json

@@ -144,7 +144,7 @@ impl Computers {
         match (level, self.kalah(position)) {
             (Level::Hard, Some(kalah)) => kalah.hard(position, &pits, go_on),
             (Level::Perfect, Some(kalah)) => kalah.perfect(position, &pits, go_on),
-            _ => general::choose(position, &pits, level.turns(), go_on),
+            _ => general::choose(position, &pits, level.turns(), seed, go_on),
         }
     }
 

@@ -236,6 +236,14 @@ impl Position {
         self.sides[seat.index()][STORE]
     }
 
+    /// The side of `seat` in one word, for searches: pit `i` in byte `i`, no stones beyond the last pit, the store in
+    /// the highest byte.
+    #[inline]
+    #[must_use]
+    pub const fn side_word(&self, seat: Seat) -> u64 {
+        u64::from_le_bytes(self.sides[seat.index()])
+    }
+
     /// Whether `seat` has left the board (Basic rule 6, "Resigning" 4).
     #[inline]
     #[must_use]

@@ -118,8 +118,8 @@ impl Layer {
     fn new(ranks: &Ranks, stones: usize) -> Self {
         let mut blocks = [0; MOST_LAYERS + 1];
         let mut size = 0;
-        for own in 1..stones {
-            blocks[own] = size;
+        for (own, block) in blocks.iter_mut().enumerate().take(stones).skip(1) {
+            *block = size;
             size += ranks.ways[own] as usize * ranks.ways[stones - own] as usize;
         }
         Self { blocks, size, values: OnceLock::new() }

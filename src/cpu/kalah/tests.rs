@@ -8,7 +8,6 @@ use rand_pcg::Pcg64Mcg;
 
 use super::board::{Board, Sower, stones_in};
 use super::openings::{self, Openings};
-use super::small::SmallPositions;
 use super::table::{Bounds, Estimate, Table};
 use super::{Kalah, Task};
 use crate::engine::{Position, Rules, RulesRequest, Seat, Setup, Variant};

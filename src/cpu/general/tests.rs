@@ -1,0 +1,269 @@
+//! The search against a plain full-width minimax, and what it promises of itself.
+
+use std::cell::Cell;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::several::{RIVAL, Several};
+use super::{analyse, choose};
+use crate::engine::{Action, CaptureFrom, Game, Position, Rules, RulesRequest, Seat, Setup, Variant};
+
+/// Every combination of options that positions can have with `pits` a side.
+fn every_rules(pits: u8) -> Vec<Rules> {
+    let mut all = Vec::new();
+    for variant in Variant::ALL {
+        for players in 2..=4 {
+            for capture_from in CaptureFrom::ALL {
+                for on in [false, true] {
+                    let asked = RulesRequest {
+                        capture_from: Some(capture_from),
+                        capture_empty: Some(on),
+                        full_ranking: Some(on),
+                        ..RulesRequest::default()
+                    };
+                    let rules = Rules::for_position(variant, players, pits, &asked).unwrap();
+                    if !all.contains(&rules) {
+                        all.push(rules);
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// A position with about `stones` stones in pits and a few in stores; somebody may be out where that can be.
+fn random_position(rng: &mut Pcg64Mcg, rules: Rules, stones: u32) -> Position {
+    let seats = usize::from(rules.players());
+    let mut out = vec![false; seats];
+    if rules.full_ranking() == Some(true) && rng.random_range(0..3) == 0 {
+        out[rng.random_range(0..seats)] = true;
+    }
+    let on_board: Vec<usize> = (0..seats).filter(|&seat| !out[seat]).collect();
+    let mut pits = vec![vec![0; usize::from(rules.pits())]; seats];
+    let mut drop = |seat: usize, rng: &mut Pcg64Mcg| {
+        pits[seat][rng.random_range(0..usize::from(rules.pits()))] += 1;
+    };
+    for &seat in &on_board {
+        drop(seat, rng);
+    }
+    for _ in on_board.len()..usize::try_from(stones).unwrap() {
+        drop(on_board[rng.random_range(0..on_board.len())], rng);
+    }
+    let stores = (0..seats).map(|_| rng.random_range(0..4)).collect();
+    let to_move = Seat::new(u8::try_from(on_board[rng.random_range(0..on_board.len())]).unwrap());
+    Position::from_setup(&Setup { rules, pits, stores, out, to_move }).unwrap()
+}
+
+/// The end as the root seat sees it: whether it is ahead or behind, and the margin.
+fn margin(position: &Position, root: Seat) -> i16 {
+    let score = |seat| match position.rules().variant() {
+        Variant::Kalah => i16::from(position.store(seat)),
+        Variant::Basic => -position.pits(seat).iter().map(|&stones| i16::from(stones)).sum::<i16>(),
+    };
+    score(root) - position.seats().filter(|&seat| seat != root).map(score).max().unwrap()
+}
+
+/// The margin that the root seat gets with everybody else against it, by trying everything; `None` if that takes more
+/// than the positions that are left.
+fn plain(position: &Position, root: Seat, left: &mut u32) -> Option<i16> {
+    *left = left.checked_sub(1)?;
+    if position.to_move().is_none() || position.is_out(root) {
+        return Some(margin(position, root));
+    }
+    let mut values = Vec::new();
+    for pit in position.legal() {
+        let mut next = *position;
+        next.sow(pit).unwrap();
+        values.push(plain(&next, root, left)?);
+    }
+    if position.to_move() == Some(root) { values.into_iter().max() } else { values.into_iter().min() }
+}
+
+fn after(mut position: Position, pit: u8) -> Position {
+    position.sow(pit).unwrap();
+    position
+}
+
+#[test]
+fn exact_values_are_those_of_a_plain_minimax() {
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    let mut compared = 0;
+    for round in 0..40 {
+        for rules in (1..=4).flat_map(every_rules) {
+            let position = random_position(&mut rng, rules, 3 + round % 6);
+            let root = position.to_move().unwrap();
+            let mut left = 20_000;
+            let plainly: Option<Vec<i16>> =
+                position.legal().map(|pit| plain(&after(position, pit), root, &mut left)).collect();
+            let Some(plainly) = plainly else { continue };
+            let analysis = analyse(&position, u8::MAX, &|| true).unwrap();
+            let found: Vec<i16> = analysis.moves.iter().map(|found| found.value).collect();
+            assert_eq!(found, plainly, "{position:?}");
+            assert!(analysis.exact && analysis.moves.iter().all(|found| found.exact), "{position:?}");
+            let best = position.legal().zip(&plainly).max_by_key(|(pit, value)| (**value, *pit)).unwrap();
+            let chosen = position.legal().zip(&plainly).find(|(pit, _)| *pit == analysis.best).unwrap();
+            assert_eq!(chosen.1, best.1, "{position:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 2_000, "{compared}");
+}
+
+#[test]
+fn what_is_called_exact_is_so_after_a_search_of_few_turns_too() {
+    let mut rng = Pcg64Mcg::seed_from_u64(2);
+    let (mut exact, mut not, mut won) = (0, 0, 0);
+    for _ in 0..20 {
+        for rules in (2..=4).flat_map(every_rules) {
+            let position = random_position(&mut rng, rules, 9);
+            let root = position.to_move().unwrap();
+            let analysis = analyse(&position, 3, &|| true).unwrap();
+            assert!(analysis.depth <= 3);
+            if analysis.moves.iter().any(|found| found.exact && found.value > 0)
+                && let Some(value) = plain(&after(position, analysis.best), root, &mut 20_000)
+            {
+                assert!(value > 0, "an estimate goes before a certain win: {position:?} {analysis:?}");
+                won += 1;
+            }
+            for found in &analysis.moves {
+                if !found.exact {
+                    not += 1;
+                    continue;
+                }
+                if let Some(value) = plain(&after(position, found.pit), root, &mut 20_000) {
+                    assert_eq!(found.value, value, "{position:?}");
+                    exact += 1;
+                }
+            }
+        }
+    }
+    assert!(exact > 300 && not > 300 && won > 50, "{exact} exact, {not} not, {won} won");
+}
+
+#[test]
+fn lines_are_legal_and_lead_to_the_value_when_they_reach_the_end() {
+    let mut rng = Pcg64Mcg::seed_from_u64(3);
+    let mut ended = 0;
+    for _ in 0..10 {
+        for rules in (1..=7).flat_map(every_rules) {
+            let position = random_position(&mut rng, rules, 10);
+            let root = position.to_move().unwrap();
+            let analysis = analyse(&position, 6, &|| true).unwrap();
+            assert_eq!(analysis.line.first(), Some(&analysis.best));
+            let end = analysis.line.iter().fold(position, |position, &pit| after(position, pit));
+            let best = analysis.moves.iter().find(|found| found.pit == analysis.best).unwrap();
+            if best.exact && (end.to_move().is_none() || end.is_out(root)) {
+                assert_eq!(margin(&end, root), best.value, "{position:?} {analysis:?}");
+                ended += 1;
+            }
+        }
+    }
+    assert!(ended > 200, "{ended}");
+}
+
+#[test]
+fn every_level_s_turns_give_a_legal_pit_in_every_position() {
+    let mut rng = Pcg64Mcg::seed_from_u64(4);
+    for round in 0..12 {
+        for rules in (1..=7).flat_map(every_rules) {
+            let most = 250 - 4 * u32::from(rules.players());
+            let stones = [4, 12, 30, 60, 120, most][round % 6];
+            let position = random_position(&mut rng, rules, stones.max(4));
+            let pits: Vec<u8> = position.legal().collect();
+            for (turns, patience) in [(1, 20), (5, 20), (14, 4), (14, 0)] {
+                let left = Cell::new(patience);
+                let go_on = || {
+                    let had = left.get();
+                    left.set(had - 1);
+                    had > 0
+                };
+                let choice = choose(&position, &pits, turns, 5, &go_on).unwrap();
+                assert!(pits.contains(&choice.pit) && choice.depth <= turns);
+                assert!(left.get() >= -1, "asked again after the answer was no");
+                assert!(choice.nodes < 4_096 * (u64::try_from(patience).unwrap() + 1), "{}", choice.nodes);
+                let analysis = analyse(&position, turns, &|| false).unwrap();
+                let analysed: Vec<u8> = analysis.moves.iter().map(|found| found.pit).collect();
+                assert_eq!(analysed, pits);
+            }
+        }
+    }
+}
+
+#[test]
+fn games_with_resigned_seats_are_played_on() {
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    for rules in [4, 6].into_iter().flat_map(every_rules).filter(|rules| rules.players() > 2) {
+        let mut game = Game::new(rules, Seat::ALL[0], false).unwrap();
+        let resigner = Seat::new(rng.random_range(0..rules.players())).unwrap();
+        let at = rng.random_range(0..20);
+        for sowing in 0.. {
+            let Some(seat) = game.position().to_move() else { break };
+            if sowing == at && !game.position().is_out(resigner) {
+                game.apply(resigner, Action::Resign).unwrap();
+            }
+            let pits: Vec<u8> = game.position().legal().collect();
+            let choice = choose(game.position(), &pits, 2, sowing, &|| true).unwrap();
+            game.apply(seat, Action::Move { pit: choice.pit }).unwrap();
+            assert!(sowing < 3_000, "the game does not end");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_finds_the_same_as_often_as_it_is_asked() {
+    let mut rng = Pcg64Mcg::seed_from_u64(6);
+    for rules in [1, 4, 6].into_iter().flat_map(every_rules) {
+        let position = random_position(&mut rng, rules, 20);
+        let pits: Vec<u8> = position.legal().collect();
+        let first = choose(&position, &pits, 3, 7, &|| true);
+        assert_eq!(choose(&position, &pits, 3, 7, &|| true), first);
+        assert_eq!(analyse(&position, 3, &|| true), analyse(&position, 3, &|| true));
+    }
+}
+
+/// What each seat gets when all play for their own place, by trying everything: rivals behind less rivals before, and
+/// stones. Of moves that are worth the same to the mover the one nearest to the store is taken.
+fn plain_for_all(position: &Position, left: &mut u32) -> Option<Vec<i32>> {
+    *left = left.checked_sub(1)?;
+    let Some(mover) = position.to_move() else {
+        let score = |seat| match position.rules().variant() {
+            Variant::Kalah => i32::from(position.store(seat)),
+            Variant::Basic => -i32::from(position.on_side(seat)),
+        };
+        let ahead = |seat| position.seats().map(|other| (score(seat) - score(other)).signum()).sum::<i32>();
+        return Some(position.seats().map(|seat| RIVAL * ahead(seat) + score(seat)).collect());
+    };
+    let mut best: Option<Vec<i32>> = None;
+    for pit in (0..position.rules().pits()).rev().filter(|pit| position.legal().any(|legal| legal == *pit)) {
+        let values = plain_for_all(&after(*position, pit), left)?;
+        if best.as_ref().is_none_or(|best| values[mover.index()] > best[mover.index()]) {
+            best = Some(values);
+        }
+    }
+    best
+}
+
+#[test]
+fn each_seat_plays_for_its_own_place_as_in_a_plain_search() {
+    let mut rng = Pcg64Mcg::seed_from_u64(7);
+    let mut compared = 0;
+    for round in 0..60 {
+        let several = |rules: &Rules| rules.players() > 2 && rules.full_ranking() != Some(true);
+        for rules in (1..=4).flat_map(every_rules).filter(several) {
+            let position = random_position(&mut rng, rules, 4 + round % 6);
+            let root = position.to_move().unwrap();
+            for pit in position.legal() {
+                let Some(plainly) = plain_for_all(&after(position, pit), &mut 20_000) else { continue };
+                let mut search = Several::new(&position, root, 14, 0, &|| true);
+                let values = search.sowing(&position, pit, u8::MAX).unwrap();
+                let found: Vec<i32> = position.seats().map(|seat| i32::from(values.to(seat))).collect();
+                assert!(values.are_proven());
+                assert_eq!(found, plainly, "{position:?} {pit}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 2_000, "{compared}");
+}
