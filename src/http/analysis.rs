@@ -52,7 +52,7 @@ pub struct AnalysedMove {
 /// What the moves of a position are worth.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"value": -2, "moves": [{"pit": 4, "value": -4, "exact": true}, {"pit": 5, "value": -2, "exact": true}],
-    "best": 5, "line": [5, 4], "depth": 3, "nodes": 6, "exact": true}))]
+    "best": 5, "line": [5, 4, 5], "depth": 1, "nodes": 6, "exact": true}))]
 pub struct AnalysisAnswer {
     /// The value of the best move.
     pub value: i16,

@@ -32,11 +32,12 @@ mod tests {
     const FULL: Duration = Duration::from_millis(700);
 
     #[test]
-    fn whoever_is_alone_has_the_full_time() {
+    fn whoever_is_alone_on_a_thread_has_the_full_time_and_others_share() {
         let now = Instant::now();
         assert_eq!(allowance(FULL, [now].into_iter(), 1, now), FULL);
-        assert_eq!(allowance(FULL, [now; 2].into_iter(), 1, now), FULL);
-        assert_eq!(allowance(FULL, [now; 8].into_iter(), 4, now), FULL);
+        assert_eq!(allowance(FULL, [now; 4].into_iter(), 4, now), FULL);
+        assert_eq!(allowance(FULL, [now; 2].into_iter(), 1, now), ANSWER_WITHIN / 2);
+        assert_eq!(allowance(FULL, [now; 8].into_iter(), 4, now), ANSWER_WITHIN / 2);
     }
 
     #[test]
