@@ -187,7 +187,7 @@ pub async fn append(
             progress,
             in_time,
             " and now() > deadline + interval '1 second'
-              and exists (select from heartbeat where at > now() - interval '3 seconds') "
+              and exists (select from heartbeat where single and at > now() - interval '3 seconds') "
         ),
         (Condition::Silent(player, seconds), _) => append_due!(
             db,
@@ -196,7 +196,7 @@ pub async fn append(
             progress,
             in_time,
             " and turn_began < now() - make_interval(secs => $26)
-              and exists (select from heartbeat where at > now() - interval '3 seconds'
+              and exists (select from heartbeat where single and at > now() - interval '3 seconds'
                                                   and resumed_at < now() - make_interval(secs => $26))
               and not exists (select from heard where player_id = $25 and at >= now() - make_interval(secs => $26)) ",
             player.uuid(),

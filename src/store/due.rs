@@ -90,19 +90,22 @@ pub async fn put_off(db: &mut PgConnection, margin: f64) -> Result<()> {
     sqlx::query!(
         "update due d set at = later.at
          from (
-             select d.game_id,
-                    case d.kind when 'clock' then g.deadline + interval '1 second'
+             select o.game_id,
+                    case o.kind when 'clock' then g.deadline + interval '1 second'
                                 else greatest(g.turn_began, h.at, b.resumed_at)
                                      + make_interval(secs => (g.options ->> 'away_seconds')::float8 + $1) end as at
-             from due d
-             join game g on g.id = d.game_id
+             from due o
+             join game g on g.id = o.game_id
              left join seat s on s.game_id = g.id and s.seat = g.to_move
              left join heard h on h.player_id = s.player_id
-             cross join heartbeat b
-             where d.kind <> 'computer' and d.kind in ('clock', 'away') and d.at < now()
-             order by d.at limit 1000 for update of d skip locked
+             join heartbeat b on b.single
+             where o.game_id = any(array(
+                 select game_id from due
+                 where kind <> 'computer' and kind in ('clock', 'away') and at < now()
+                 order by at limit 1000 for update skip locked))
          ) later
-         where d.game_id = later.game_id and later.at >= now()",
+         where d.game_id = later.game_id and later.at >= now()
+           and d.kind <> 'computer' and d.kind in ('clock', 'away') and d.at < now()",
         margin
     )
     .execute(db)

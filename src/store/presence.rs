@@ -12,19 +12,21 @@ use crate::ids::PlayerId;
 pub async fn beat(db: &mut PgConnection, first: bool) -> Result<i64> {
     sqlx::query_scalar!(
         r#"with old as (
-               select at, at < now() - interval '3 seconds' as stood from heartbeat for update
+               select at, at < now() - interval '3 seconds' as stood from heartbeat where single for update
            ), beat as (
                update heartbeat h
                set at = greatest(h.at, now()), resumed_at = case when old.stood then now() else h.resumed_at end
-               from old
+               from old where h.single
            ), anew as (
                update game g
                set turn_began = now(),
                    deadline = now() + make_interval(secs => (g.options ->> 'turn_seconds')::float8)
-               from old, due d
-               where (old.stood or $1) and d.kind <> 'computer' and d.kind = 'clock'
-                 and d.at <= now() + interval '1 second'
-                 and g.id = d.game_id and g.deadline > old.at and g.deadline <= now()
+               from old
+               where g.id = any(array(
+                         select game_id from due
+                         where (select stood or $1 from old) and kind <> 'computer' and kind = 'clock'
+                           and at <= now() + interval '1 second'))
+                 and g.deadline > old.at and g.deadline <= now()
                returning g.id
            )
            select count(*) as "count!" from anew"#,
@@ -41,7 +43,8 @@ pub async fn note_heard(db: &mut PgConnection, players: &[PlayerId], seconds_ago
     sqlx::query!(
         "insert into heard (player_id, at)
          select p.id, now() - make_interval(secs => n.ago)
-         from unnest($1::uuid[], $2::float8[]) as n (id, ago) join player p on p.id = n.id
+         from unnest($1::uuid[], $2::float8[]) as n (id, ago)
+         cross join lateral (select id from player where id = n.id limit 1) p
          on conflict (player_id) do update set at = greatest(heard.at, excluded.at)",
         &players,
         seconds_ago
