@@ -15,9 +15,9 @@ check:
 test:
     cargo test
 
-# Sowings per second, against a plain reference.
+# Sowings and searched positions per second, each against a reference.
 bench:
-    cargo bench --bench perft
+    cargo bench --bench perft --bench search
 
 # Each level against the one below, for hours; see benches/ladder.rs for less.
 ladder:

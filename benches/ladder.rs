@@ -69,7 +69,7 @@ const LADDER: [(Kind, &[Pairing]); 3] = [
 
 fn main() {
     let arguments = Arguments::parse();
-    let computers = Computers::new();
+    let computers = Computers::default();
     let mut missed = 0;
     for (kind, pairings) in plan(&arguments) {
         for pairing in pairings {

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mancala_server::account::SigningKeys;
+use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::server::{Settings, start};
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ fn main() {
         embedded: None,
         address_limit: 0,
         cors_origins: Vec::new(),
+        tables: Memory::server(2),
     };
     let server = runtime.block_on(start(settings)).expect("the server starts");
     let script = prepare_pgbench(&cluster, &home);

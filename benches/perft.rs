@@ -1,10 +1,11 @@
-//! How fast the engine sows, as a ratio against a deliberately naive reference, which moves every
-//! stone along a list of cups. Both count the leaves of the same tree, and must agree.
+//! How fast the engine sows, and the packed boards of two-player Kalah, as ratios against a deliberately naive
+//! reference, which moves every stone along a list of cups. All count the leaves of the same tree, and must agree.
 
 #![expect(clippy::print_stdout, reason = "a benchmark reports to whoever runs it")]
 
 use std::time::Instant;
 
+use mancala_server::cpu::kalah::{Board, Sower};
 use mancala_server::engine::{Position, Rules, RulesRequest, Seat, Variant};
 
 const PITS: usize = 6;
@@ -29,6 +30,18 @@ fn engine(position: &Position, depth: u32, count: &mut Count) {
         next.sow(pit).expect("a legal pit can be sown");
         count.sowings += 1;
         engine(&next, depth - 1, count);
+    }
+}
+
+fn packed(sower: &Sower, board: Board, depth: u32, count: &mut Count) {
+    if depth == 0 || board.is_over() {
+        count.leaves += 1;
+        return;
+    }
+    for pit in (0..sower.pits()).filter(|pit| board.stones_in(*pit) != 0) {
+        let sown = sower.sow(board, pit);
+        count.sowings += 1;
+        packed(sower, if sown.extra { sown.board } else { sown.board.turned() }, depth - 1, count);
     }
 }
 
@@ -127,5 +140,9 @@ fn main() {
     let (expected, reference) = measure("naive", |count| naive(&Naive::start(), DEPTH, count));
     let (counted, rate) = measure("engine", |count| engine(&start, DEPTH, count));
     assert_eq!(counted, expected, "the engine and the reference disagree");
-    println!("   ratio: {:.2}", rate / reference);
+    let sower = Sower::new(start.rules().pits(), false);
+    let board = Board::of(&start).expect("two-player Kalah");
+    let (counted, packed_rate) = measure("packed", |count| packed(&sower, board, DEPTH, count));
+    assert_eq!(counted, expected, "the packed boards and the reference disagree");
+    println!("   ratio: {:.2} engine, {:.2} packed", rate / reference, packed_rate / reference);
 }

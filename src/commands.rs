@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::account::SigningKeys;
 use crate::config::{Command, CommandLine, Database, Serve};
-use crate::cpu::book::{self, Effort};
+use crate::cpu::kalah::book::{self, Effort};
 use crate::cpu::{Computers, Memory};
 use crate::embedded::{Cluster, Durability, EmbeddedError, Liveness, default_home, url_of_running};
 use crate::http::Search;

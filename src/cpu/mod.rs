@@ -2,10 +2,9 @@
 //! a millisecond whether to search on, so that the caller's clock (or anything else) ends a search.
 
 mod general;
-mod kalah;
+pub mod kalah;
 mod level;
 
-pub use kalah::book;
 pub use level::{Level, UnknownLevel};
 
 use std::sync::{Arc, OnceLock};
@@ -107,16 +106,14 @@ impl Computers {
 
     /// What is known of two-player Kalah by the rules of `position`, if it is a running game of that.
     fn kalah(&self, position: &Position) -> Option<&Arc<Kalah>> {
-        if !Kalah::knows(position) {
-            return None;
-        }
+        let stones = Kalah::stones(position)?;
         let (pits, takes_lone_stone) = (position.rules().pits(), position.rules().takes_lone_stone());
         let kalah = self.kalah[usize::from(pits) - 1][usize::from(takes_lone_stone)].get_or_init(|| {
             let usual = (pits, takes_lone_stone) == (6, false);
             let bytes = if usual { self.memory.usual } else { self.memory.others };
             Arc::new(Kalah::new(pits, takes_lone_stone, bytes, self.memory.proofs))
         });
-        kalah.fill();
+        kalah.fill(stones);
         Some(kalah)
     }
 
@@ -145,6 +142,16 @@ impl Computers {
             (Level::Hard, Some(kalah)) => kalah.hard(position, &pits, go_on),
             (Level::Perfect, Some(kalah)) => kalah.perfect(position, &pits, go_on),
             _ => general::choose(position, &pits, level.turns(), seed, go_on),
+        }
+    }
+
+    /// The best pit by looking exactly `turns` ahead, with neither proofs nor opening data: in two-player Kalah on
+    /// packed boards if `packed`, else as in all other games. For measuring.
+    pub fn look_ahead(&self, position: &Position, turns: u8, packed: bool) -> Option<Choice> {
+        let pits: Vec<u8> = position.legal().collect();
+        match self.kalah(position).filter(|_| packed) {
+            Some(kalah) => kalah.look_ahead(position, &pits, turns),
+            None => general::choose(position, &pits, turns, 0, &|| true),
         }
     }
 

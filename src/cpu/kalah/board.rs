@@ -133,6 +133,12 @@ impl Board {
         self.own == 0 || self.other == 0
     }
 
+    /// Stones in a pit of the seat to move.
+    #[inline(always)]
+    pub fn stones_in(self, pit: u8) -> u8 {
+        stones_in(self.own, pit)
+    }
+
     /// Stones in all pits.
     #[inline(always)]
     pub fn stones(self) -> i32 {

@@ -22,12 +22,14 @@ mod table;
 mod tests;
 
 use std::cell::Cell;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Analysis, Choice, MoveValue};
 use crate::engine::Position;
 
-use board::{Board, Sower, Sown};
+pub use board::{Board, Sower, Sown};
+
 use evaluation::STONE;
 use lookahead::{Lookahead, Outlook};
 use openings::Openings;
@@ -49,7 +51,8 @@ pub struct Kalah {
     proven: Table,
     ahead: Table,
     openings: Openings,
-    filling: Once,
+    /// A thread fills `small`.
+    filling: AtomicBool,
 }
 
 /// A position to search: its board and what the stores add to a margin to come.
@@ -70,9 +73,10 @@ impl Task {
 }
 
 impl Kalah {
-    /// Whether the position is one of those searched here: a running game with at most a hundred stones.
-    pub fn knows(position: &Position) -> bool {
-        Board::of(position).is_some()
+    /// The stones in the pits, if the position is one of those searched here: a running game with at most a hundred
+    /// stones on the board.
+    pub fn stones(position: &Position) -> Option<i32> {
+        Board::of(position).map(Board::stones)
     }
 
     /// With at most `small_bytes` for small positions and room for two to `bits` proofs.
@@ -83,22 +87,31 @@ impl Kalah {
             proven: Table::new(pits, bits),
             ahead: Table::new(pits, bits - 2),
             openings: if takes_lone_stone { Openings::none() } else { Openings::shipped(pits) },
-            filling: Once::new(),
+            filling: AtomicBool::new(false),
         }
     }
 
-    /// Begins to fill the table of small positions in the background, if that has not begun. Searches use what is
-    /// there by now.
-    pub fn fill(self: &Arc<Self>) {
-        self.filling.call_once(|| {
-            let weak = Arc::downgrade(self);
-            let fill =
-                move || while weak.upgrade().is_some_and(|kalah| kalah.small.fill_next(&kalah.sower)) {};
-            std::thread::Builder::new()
-                .name("small positions".to_owned())
-                .spawn(fill)
-                .expect("a thread can be started");
-        });
+    /// Fills the table of small positions in the background as far as searching a position with `stones` in its pits
+    /// profits from it. Searches use what is there by now.
+    pub fn fill(self: &Arc<Self>, stones: i32) {
+        // Filling more would take longer than searching, the effort of which doubles about every three stones.
+        let wanted = self.small.within(5e6 * f64::from(stones - 36).div_euclid(3.0).exp2());
+        if self.small.filled() >= wanted || self.filling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let weak = Arc::downgrade(self);
+        let fill = move || {
+            while let Some(kalah) = weak.upgrade() {
+                if kalah.small.filled() >= wanted || !kalah.small.fill_next(&kalah.sower) {
+                    kalah.filling.store(false, Ordering::Release);
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("small positions".to_owned())
+            .spawn(fill)
+            .expect("a thread can be started");
     }
 
     fn solver<'a>(&'a self, go_on: &'a dyn Fn() -> bool) -> Solver<'a> {
@@ -127,6 +140,14 @@ impl Kalah {
         let outlook = lookahead.outlook(task.board, &idea.pits(), TURNS, false);
         let nodes = solved.choice.nodes + lookahead.nodes;
         Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes })
+    }
+
+    /// The best of `pits` by looking `turns` ahead.
+    pub fn look_ahead(&self, position: &Position, pits: &[u8], turns: u8) -> Option<Choice> {
+        let task = Task::of(position)?;
+        let mut lookahead = self.lookahead(&|| true);
+        let outlook = lookahead.outlook(task.board, pits, turns, false);
+        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes: lookahead.nodes })
     }
 
     /// What `perfect` plays: a move that keeps the result, and of these the one with the best margin, as far as

@@ -49,6 +49,16 @@ impl SmallPositions {
         self.filled.load(Ordering::Acquire).into()
     }
 
+    /// Up to how many stones there is room for values, of which there are then at most so many.
+    pub fn within(&self, values: f64) -> i32 {
+        let mut room = values;
+        let fits = |layer: &&Layer| {
+            room -= layer.size as f64;
+            room >= 0.0
+        };
+        self.layers.iter().take_while(fits).count() as i32 - 1
+    }
+
     /// The margin to come for the seat to move, own stones minus the other's, of a running game with at most
     /// [`SmallPositions::filled`] stones in its pits.
     #[inline(always)]

@@ -36,7 +36,8 @@ impl Table {
     /// With room for two to `bits` positions, at least 2^20.
     pub fn new(pits: u8, bits: u32) -> Self {
         let bits = bits.max(20) - BUCKET.trailing_zeros();
-        let entries = (0..BUCKET << bits).map(|_| AtomicU64::new(0)).collect();
+        // Zeroed by the system as it is used, which is nothing to wait for.
+        let entries = bytemuck::zeroed_slice_box(BUCKET << bits);
         let pits = usize::from(pits);
         let mut adds = Box::new([[0; 128]; 14]);
         for (cup, adds) in adds.iter_mut().enumerate().take(2 * pits) {
