@@ -5,14 +5,14 @@
 //! kept in a file; given back as known, it goes on from there.
 
 use std::cell::Cell;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::board::{Board, MOST_STONES, stones_in};
-use super::openings::{BadLine, Openings, line};
+use super::openings::{self, BadLine};
 use super::table::{Bounds, Table};
 use crate::cpu::Memory;
 
-use super::{Kalah, Solved, Task, solver};
+use super::{IDEA, Kalah, Solved, Task, solver};
 
 /// How opening data is made.
 #[derive(Clone, Copy, Debug)]
@@ -53,8 +53,9 @@ pub fn make(
         return Err(BookError::Size);
     }
     let mut kalah = Kalah::new(pits, false, Memory::PATIENT.usual, Memory::PATIENT.proofs);
-    while kalah.small.fill_next(&kalah.sower) {}
-    kalah.openings = Openings::read(known, pits)?;
+    while kalah.small.filled() < kalah.enough(whole.into()) && kalah.small.fill_next(&kalah.sower) {}
+    let mut known: HashMap<Board, Bounds> = openings::read(known, pits)?.into_iter().collect();
+    kalah.learn(known.clone());
     let side = (0..pits).fold(0, |side, _| side << 8 | u64::from(stones));
     let start = Task { board: Board { own: side, other: side }, lead: 0 };
     let mut seen = HashSet::new();
@@ -63,15 +64,16 @@ pub fn make(
     let mut second = VecDeque::new();
     replies(&kalah, start, &mut second);
     while let Some(task) = queue.pop_front().or_else(|| second.pop_front()) {
-        if !seen.insert((task.board, task.lead)) || is_quick(&mut kalah, task, effort) {
+        if !seen.insert((task.board, task.lead)) || is_quick(&mut kalah, &known, task, effort) {
             continue;
         }
-        let bounds = match kalah.openings.get(task.board, task.board.stones()) {
-            Some(known) => known,
+        let bounds = match known.get(&task.board) {
+            Some(bounds) => *bounds,
             None => {
                 let bounds = prove(&kalah, task, effort.patience);
-                kalah.openings.insert(task.board, bounds);
-                if !write(&line(task.board, pits, bounds)) {
+                known.insert(task.board, bounds);
+                kalah.learn([(task.board, bounds)]);
+                if !write(&openings::line(task.board, pits, bounds)) {
                     return Ok(());
                 }
                 bounds
@@ -107,9 +109,10 @@ fn replies(kalah: &Kalah, task: Task, queue: &mut VecDeque<Task>) {
     }
 }
 
-/// Whether the position is solved from nothing with few nodes.
-fn is_quick(kalah: &mut Kalah, task: Task, effort: Effort) -> bool {
+/// Whether the position is solved with few nodes by what is known, but without what was proven on the way to that.
+fn is_quick(kalah: &mut Kalah, known: &HashMap<Board, Bounds>, task: Task, effort: Effort) -> bool {
     let warm = std::mem::replace(&mut kalah.proven, Table::new(kalah.sower.pits(), 20));
+    kalah.learn(known.clone());
     let solved = solve(kalah, task, effort.quick);
     kalah.proven = warm;
     if effort.margins { solved.exact } else { solved.has_result(task.lead) }
@@ -123,7 +126,7 @@ fn prove(kalah: &Kalah, task: Task, nodes: u64) -> Bounds {
 fn solve(kalah: &Kalah, task: Task, nodes: u64) -> Solved {
     let pits: Vec<u8> =
         (0..kalah.sower.pits()).rev().filter(|&pit| stones_in(task.board.own, pit) != 0).collect();
-    let idea = kalah.idea(task.board, &pits, false, &|| true);
+    let idea = kalah.idea(task.board, &pits, IDEA, false, &|| true);
     let asked = Cell::new(0);
     let patient = || {
         asked.set(asked.get() + solver::ASK_EVERY);

@@ -32,17 +32,21 @@ pub use board::{Board, Sower, Sown};
 
 use evaluation::STONE;
 use lookahead::{Lookahead, Outlook};
-use openings::Openings;
 use small::SmallPositions;
 use solver::Solver;
-use table::Table;
+use table::{Bounds, Table};
 
 /// The turns that `hard` looks ahead, where it cannot solve.
 const TURNS: u8 = 14;
+/// With so many stones in the pits `hard` begins to search for the exact end. Before that it looks ahead only, and
+/// leaves opening data to `perfect`.
+const END_IN_SIGHT: i32 = 36;
 /// Positions that `hard` searches for the exact end before it looks ahead instead.
 const QUICK: u64 = 400_000;
-/// Positions searched ahead for a first idea before solving.
-const IDEA: u64 = 150_000;
+/// Positions searched ahead for a first idea of what to solve, and for the move to play if that fails.
+const IDEA: u64 = 400_000;
+/// The same where nothing is played.
+const GUESS: u64 = 50_000;
 
 /// Everything known of two-player Kalah under given rules. Searches may share it.
 pub struct Kalah {
@@ -50,7 +54,6 @@ pub struct Kalah {
     small: SmallPositions,
     proven: Table,
     ahead: Table,
-    openings: Openings,
     /// A thread fills `small`.
     filling: AtomicBool,
 }
@@ -81,21 +84,31 @@ impl Kalah {
 
     /// With at most `small_bytes` for small positions and room for two to `bits` proofs.
     pub fn new(pits: u8, takes_lone_stone: bool, small_bytes: usize, bits: u32) -> Self {
-        Self {
+        let kalah = Self {
             sower: Sower::new(pits, takes_lone_stone),
             small: SmallPositions::new(pits, small_bytes),
             proven: Table::new(pits, bits),
             ahead: Table::new(pits, bits - 2),
-            openings: if takes_lone_stone { Openings::none() } else { Openings::shipped(pits) },
             filling: AtomicBool::new(false),
+        };
+        if !takes_lone_stone {
+            kalah.learn(openings::shipped(pits));
+        }
+        kalah
+    }
+
+    /// Takes over what has been proven elsewhere.
+    fn learn(&self, known: impl IntoIterator<Item = (Board, Bounds)>) {
+        for (board, bounds) in known {
+            // Notes of the greatest effort are the last to give way.
+            self.proven.put(self.proven.place(board), bounds.note(u64::MAX));
         }
     }
 
     /// Fills the table of small positions in the background as far as searching a position with `stones` in its pits
     /// profits from it. Searches use what is there by now.
     pub fn fill(self: &Arc<Self>, stones: i32) {
-        // Filling more would take longer than searching, the effort of which doubles about every three stones.
-        let wanted = self.small.within(5e6 * f64::from(stones - 36).div_euclid(3.0).exp2());
+        let wanted = self.enough(stones);
         if self.small.filled() >= wanted || self.filling.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -114,8 +127,14 @@ impl Kalah {
             .expect("a thread can be started");
     }
 
+    /// Up to how many stones values of small positions help to search one with `stones`: to fill more would take longer
+    /// than the search, the effort of which doubles about every three stones.
+    fn enough(&self, stones: i32) -> i32 {
+        self.small.within(5e6 * f64::from(stones - 36).div_euclid(3.0).exp2())
+    }
+
     fn solver<'a>(&'a self, go_on: &'a dyn Fn() -> bool) -> Solver<'a> {
-        Solver::new(&self.sower, &self.small, &self.proven, &self.openings, go_on)
+        Solver::new(&self.sower, &self.small, &self.proven, go_on)
     }
 
     fn lookahead<'a>(&'a self, go_on: &'a dyn Fn() -> bool) -> Lookahead<'a> {
@@ -126,20 +145,25 @@ impl Kalah {
     /// first of `pits`.
     pub fn hard(&self, position: &Position, pits: &[u8], go_on: &dyn Fn() -> bool) -> Option<Choice> {
         let task = Task::of(position)?;
-        let idea = self.lookahead(go_on).outlook(task.board, pits, 6, false);
-        let asked = Cell::new(0);
-        let quickly = || {
-            asked.set(asked.get() + solver::ASK_EVERY);
-            asked.get() < QUICK && go_on()
-        };
-        let solved = self.solve(task, &idea, &quickly);
-        if solved.exact {
-            return Some(solved.choice);
+        let mut nodes = 0;
+        let mut pits = pits.to_vec();
+        if task.board.stones() <= END_IN_SIGHT {
+            let idea = self.idea(task.board, &pits, GUESS, false, go_on);
+            let asked = Cell::new(0);
+            let quickly = || {
+                asked.set(asked.get() + solver::ASK_EVERY);
+                asked.get() < QUICK && go_on()
+            };
+            let solved = self.solve(task, &idea, &quickly);
+            if solved.exact {
+                return Some(solved.choice);
+            }
+            nodes = solved.choice.nodes;
+            pits = idea.pits();
         }
         let mut lookahead = self.lookahead(go_on);
-        let outlook = lookahead.outlook(task.board, &idea.pits(), TURNS, false);
-        let nodes = solved.choice.nodes + lookahead.nodes;
-        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes })
+        let outlook = lookahead.outlook(task.board, &pits, TURNS, false);
+        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes: nodes + lookahead.nodes })
     }
 
     /// The best of `pits` by looking `turns` ahead.
@@ -154,7 +178,7 @@ impl Kalah {
     /// `go_on` lets it prove that; else the best one by looking ahead.
     pub fn perfect(&self, position: &Position, pits: &[u8], go_on: &dyn Fn() -> bool) -> Option<Choice> {
         let task = Task::of(position)?;
-        let idea = self.idea(task.board, pits, false, go_on);
+        let idea = self.idea(task.board, pits, IDEA, false, go_on);
         Some(self.solve(task, &idea, go_on).choice)
     }
 
@@ -162,7 +186,7 @@ impl Kalah {
     pub fn margin(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<i16> {
         let task = Task::of(position)?;
         let pits: Vec<u8> = position.legal().collect();
-        let idea = self.idea(task.board, &pits, false, go_on);
+        let idea = self.idea(task.board, &pits, GUESS, false, go_on);
         let margin = self.solver(go_on).margin(task.board, idea.margin())?;
         Some((task.lead + margin) as i16)
     }
@@ -171,7 +195,7 @@ impl Kalah {
     pub fn analyse(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<Analysis> {
         let task = Task::of(position)?;
         let pits: Vec<u8> = position.legal().collect();
-        let idea = self.idea(task.board, &pits, true, go_on);
+        let idea = self.idea(task.board, &pits, IDEA, true, go_on);
         let mut solver = self.solver(go_on);
         let mut margins: Vec<Option<i32>> = vec![None; idea.moves.len()];
         // Quick ones are not to wait for slow ones, and what a round has proven is there for the next.
@@ -221,11 +245,11 @@ impl Kalah {
         }
     }
 
-    fn idea(&self, board: Board, pits: &[u8], each: bool, go_on: &dyn Fn() -> bool) -> Outlook {
+    fn idea(&self, board: Board, pits: &[u8], nodes: u64, each: bool, go_on: &dyn Fn() -> bool) -> Outlook {
         let asked = Cell::new(0);
         let shortly = || {
             asked.set(asked.get() + lookahead::ASK_EVERY);
-            asked.get() < IDEA && go_on()
+            asked.get() < nodes && go_on()
         };
         self.lookahead(&shortly).outlook(board, pits, TURNS, each)
     }
@@ -283,10 +307,13 @@ impl Kalah {
         let mut solver = self.solver(go_on);
         let mut pits = idea.pits();
         let (mut lower, mut upper) = (-stones, stones);
-        if let Some(known) = self.openings.get(board, stones) {
+        if let Some(known) = self.proven.get(self.proven.place(board)).map(Bounds::read) {
             (lower, upper) = (known.lower, known.upper);
-            pits.retain(|&pit| pit != known.pit);
-            pits.insert(0, known.pit);
+            // What has a lower bound has the pit that leads to it.
+            if lower > -stones {
+                pits.retain(|&pit| pit != known.pit);
+                pits.insert(0, known.pit);
+            }
         }
         // More than half of the stones, half of them, and then whatever there is.
         let mut windows = vec![1 - lead, -lead];

@@ -3,7 +3,6 @@
 //! `4 4 0 5 5 5 / 4 4 4 4 4 4 = 7..9 c`: the pits of the seat to move and of the other one, the bounds of the margin to
 //! come, and the best pit. A single number is an exact margin.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -13,14 +12,6 @@ use super::table::Bounds;
 /// The data that comes with the program.
 const SHIPPED: &str = include_str!("../../../data/kalah-openings.txt");
 
-/// What is known of openings with one number of pits a side.
-#[derive(Clone, Debug, Default)]
-pub struct Openings {
-    known: HashMap<Board, Bounds>,
-    /// The fewest stones of a position in it.
-    fewest: i32,
-}
-
 /// A line that is not one of opening data.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the opening data cannot be read")]
@@ -28,46 +19,27 @@ pub struct BadLine {
     line: usize,
 }
 
-impl Openings {
-    /// Nothing known.
-    pub fn none() -> Self {
-        Self { known: HashMap::new(), fewest: i32::MAX }
-    }
-
-    /// What comes with the program for `pits` a side.
-    pub fn shipped(pits: u8) -> Self {
-        Self::read(SHIPPED, pits).expect("a test reads the shipped data")
-    }
-
-    /// What `text` says of positions with `pits` a side.
-    ///
-    /// # Errors
-    /// The first line that cannot be read.
-    pub fn read(text: &str, pits: u8) -> Result<Self, BadLine> {
-        let mut openings = Self::none();
-        for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
-            let (of, board, bounds) = read_line(line).ok_or(BadLine { line: i + 1 })?;
-            if of == pits {
-                openings.insert(board, bounds);
-            }
-        }
-        Ok(openings)
-    }
-
-    /// What is known of `board`, which has `stones`.
-    #[inline(always)]
-    pub fn get(&self, board: Board, stones: i32) -> Option<Bounds> {
-        if stones < self.fewest { None } else { self.known.get(&board).copied() }
-    }
-
-    /// Learns something.
-    pub fn insert(&mut self, board: Board, bounds: Bounds) {
-        self.fewest = self.fewest.min(board.stones());
-        self.known.insert(board, bounds);
-    }
+/// The data that comes with the program for `pits` a side, by the usual rules.
+pub fn shipped(pits: u8) -> Vec<(Board, Bounds)> {
+    read(SHIPPED, pits).expect("a test reads the shipped data")
 }
 
-/// A line of opening data, as [`Openings::read`] reads it.
+/// What `text` says of positions with `pits` a side.
+///
+/// # Errors
+/// The first line that cannot be read.
+pub fn read(text: &str, pits: u8) -> Result<Vec<(Board, Bounds)>, BadLine> {
+    let mut known = Vec::new();
+    for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
+        let (of, board, bounds) = read_line(line).ok_or(BadLine { line: i + 1 })?;
+        if of == pits {
+            known.push((board, bounds));
+        }
+    }
+    Ok(known)
+}
+
+/// A line of opening data, as [`read`] reads it.
 pub fn line(board: Board, pits: u8, bounds: Bounds) -> String {
     let side = |side: u64| {
         let stones: Vec<String> = side.to_le_bytes()[..usize::from(pits)].iter().map(u8::to_string).collect();

@@ -1,7 +1,6 @@
 //! Exact search: null windows over proven bounds, down to positions whose values are in a table.
 
 use super::board::{Board, Sower, Sown, stones_in};
-use super::openings::Openings;
 use super::small::SmallPositions;
 use super::table::{Bounds, Table};
 
@@ -13,7 +12,6 @@ pub struct Solver<'a> {
     sower: &'a Sower,
     small: &'a SmallPositions,
     table: &'a Table,
-    openings: &'a Openings,
     go_on: &'a dyn Fn() -> bool,
     /// Up to how many stones `small` is asked.
     looked_up: i32,
@@ -40,14 +38,12 @@ impl<'a> Solver<'a> {
         sower: &'a Sower,
         small: &'a SmallPositions,
         table: &'a Table,
-        openings: &'a Openings,
         go_on: &'a dyn Fn() -> bool,
     ) -> Self {
         Self {
             sower,
             small,
             table,
-            openings,
             go_on,
             looked_up: small.filled(),
             nodes: 0,
@@ -131,11 +127,6 @@ impl<'a> Solver<'a> {
         let place = self.table.place(board);
         let known = self.table.get(place);
         let mut bounds = known.map_or(Bounds::unknown(stones), Bounds::read);
-        if let Some(opening) = self.openings.get(board, stones) {
-            bounds.lower = bounds.lower.max(opening.lower);
-            bounds.upper = bounds.upper.min(opening.upper);
-            bounds.pit = opening.pit;
-        }
         if bounds.lower >= beta {
             return bounds.lower;
         }

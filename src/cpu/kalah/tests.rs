@@ -6,10 +6,9 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::board::{Board, Sower, stones_in};
-use super::openings::{self, Openings};
+use super::board::{Board, Sower};
 use super::table::{Bounds, Estimate, Table};
-use super::{Kalah, Task};
+use super::{Kalah, Task, book, openings};
 use crate::engine::{Position, Rules, RulesRequest, Seat, Setup, Variant};
 
 fn rules(pits: u8, capture_empty: bool) -> Rules {
@@ -246,16 +245,13 @@ fn a_search_that_may_not_go_on_still_names_a_legal_pit() {
 }
 
 #[test]
-fn the_shipped_openings_can_be_read_and_are_true_where_a_search_can_tell() {
-    let known = Openings::shipped(6);
-    assert!(known.get(Board::of(&start(6, 4, false)).unwrap(), 48).is_some_and(|start| start.lower == 8));
+fn opening_data_is_read_as_it_is_written() {
     let board = Board::of(&start(6, 4, false)).unwrap();
     let bounds = Bounds { lower: -3, upper: 8, pit: 2 };
     let line = openings::line(board, 6, bounds);
     assert_eq!(line, "4 4 4 4 4 4 / 4 4 4 4 4 4 = -3..8 c");
-    let read = Openings::read(&line, 6).unwrap();
-    assert_eq!(read.get(board, 48), Some(bounds));
-    assert_eq!(stones_in(board.own, 2), 4);
+    assert_eq!(openings::read(&line, 6).unwrap(), [(board, bounds)]);
+    assert_eq!(openings::read(&line, 5).unwrap(), [], "a board of another size");
     for bad in [
         "4 4 / 4 = 1 a",
         "4 4 / 4 4 = 1 c",
@@ -264,6 +260,47 @@ fn the_shipped_openings_can_be_read_and_are_true_where_a_search_can_tell() {
         "x 4 / 4 4 = 1 a",
         "4 4 / 4 4 = 1 ab",
     ] {
-        assert!(Openings::read(bad, 2).is_err(), "{bad}");
+        assert!(openings::read(bad, 2).is_err(), "{bad}");
     }
+}
+
+/// The data was proven once; here those of its positions are proven again that have become small enough.
+#[test]
+fn the_shipped_openings_are_true() {
+    let mut shipped = openings::shipped(6);
+    let begin = Board::of(&start(6, 4, false)).unwrap();
+    assert!(shipped.contains(&(begin, Bounds { lower: 8, upper: 8, pit: 2 })));
+    shipped.sort_by_key(|(board, _)| board.stones());
+    let kalah = Kalah::new(6, true, 3_000_000, 20);
+    let unaided = Kalah { sower: Sower::new(6, false), ..kalah };
+    while unaided.small.fill_next(&unaided.sower) {}
+    for (board, bounds) in shipped.into_iter().take(8) {
+        let margin = unaided.solver(&|| true).margin(board, bounds.lower).unwrap();
+        assert!(
+            (bounds.lower..=bounds.upper).contains(&margin),
+            "{board:?}: {margin} is not within {bounds:?}"
+        );
+        let pit = unaided.solver(&|| true).first(board, &[bounds.pit], bounds.lower).unwrap();
+        assert_eq!(pit.0, Some(bounds.pit), "{board:?}: the pit keeps the lower bound");
+    }
+}
+
+#[test]
+fn made_opening_data_leaves_nothing_slow_and_goes_on_where_it_stopped() {
+    let effort = book::Effort { quick: 500, margins: false, patience: 1_000_000 };
+    let mut lines: Vec<String> = Vec::new();
+    book::make(4, 4, "", effort, &mut |line| {
+        lines.push(line.to_owned());
+        lines.len() < 2
+    })
+    .unwrap();
+    let half = lines.join("\n");
+    book::make(4, 4, &half, effort, &mut |line| {
+        assert!(!lines.contains(&line.to_owned()), "{line} was known");
+        lines.push(line.to_owned());
+        true
+    })
+    .unwrap();
+    book::make(4, 4, &lines.join("\n"), effort, &mut |line| panic!("{line} should be known")).unwrap();
+    assert!(!openings::read(&lines.join("\n"), 4).unwrap().is_empty());
 }
