@@ -44,7 +44,7 @@ const END_IN_SIGHT: i32 = 36;
 /// Positions that `hard` searches for the exact end before it looks ahead instead.
 const QUICK: u64 = 400_000;
 /// Positions searched ahead for a first idea of what to solve, and for the move to play if that fails.
-const IDEA: u64 = 400_000;
+const IDEA: u64 = 150_000;
 /// The same where nothing is played.
 const GUESS: u64 = 50_000;
 
