@@ -45,12 +45,9 @@ pub fn run(line: CommandLine) -> ExitCode {
                 None if exact => Search::Exact,
                 None => Search::Within(Duration::from_millis(budget_ms)),
             };
-            let computers = if matches!(search, Search::Exact) {
-                Computers::new(Memory::PATIENT)
-            } else {
-                Computers::default()
-            };
-            each_line(&file, |line, number| http::analyse_line(line, number, &computers, search))
+            let patient = matches!(search, Search::Exact);
+            let mut computers = Computers::new(if patient { Memory::PATIENT } else { Memory::default() });
+            each_line(&file, |line, number| http::analyse_line(line, number, &mut computers, search))
         }
         Some(Command::Book { file, pits, stones, quick, patience, margins }) => {
             book(&file, pits, stones, Effort { quick, patience, margins })
@@ -165,7 +162,7 @@ fn kept_key(home: &Path) -> Result<String, Failure> {
 }
 
 /// Answers every line of a file, given its number, with a line, at once; fails in the end if any of them was bad.
-fn each_line(file: &Path, answer: impl Fn(&str, usize) -> (bool, String)) -> Outcome {
+fn each_line(file: &Path, mut answer: impl FnMut(&str, usize) -> (bool, String)) -> Outcome {
     let input: Box<dyn Read> = if file == Path::new("-") {
         Box::new(io::stdin())
     } else {

@@ -56,26 +56,29 @@ pub struct MoveValue {
 }
 
 /// How much memory the tables of two-player Kalah may take. It is taken when such a game is first searched, by each
-/// number of pits with and without `capture_empty` for itself.
+/// number of pits with and without `capture_empty` for itself, and 16 MB more.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     /// Bytes for the values of small positions with six pits, by the usual rules: 87 million for 18 stones.
     pub usual: usize,
     /// Bytes for those by each of the 13 other rules.
     pub others: usize,
-    /// Proofs that are kept, as log2 of their number; each takes eight bytes.
-    pub proofs: u32,
+    /// Proofs that are kept by the usual rules, as log2 of their number; each takes eight bytes.
+    pub usual_proofs: u32,
+    /// The same by each of the other rules.
+    pub other_proofs: u32,
 }
 
 impl Memory {
     /// For hard positions one at a time: 87 MB and 512 MB.
-    pub const PATIENT: Self = Self { usual: 87_000_000, others: 87_000_000, proofs: 26 };
+    pub const PATIENT: Self =
+        Self { usual: 87_000_000, others: 87_000_000, usual_proofs: 26, other_proofs: 26 };
 
-    /// For a server: so many million bytes at most for small positions, and 34 MB for the proofs by each rules in use.
-    /// With 100 the usual rules have all positions of up to 18 stones.
+    /// For a server: so many million bytes at most for small positions, and 34 MB for the proofs by the usual rules.
+    /// With 100 these have all positions of up to 18 stones.
     pub const fn server(megabytes: u16) -> Self {
         let hundredth = megabytes as usize * 10_000;
-        Self { usual: 87 * hundredth, others: hundredth, proofs: 22 }
+        Self { usual: 87 * hundredth, others: hundredth, usual_proofs: 22, other_proofs: 21 }
     }
 }
 
@@ -109,9 +112,12 @@ impl Computers {
         let stones = Kalah::stones(position)?;
         let (pits, takes_lone_stone) = (position.rules().pits(), position.rules().takes_lone_stone());
         let kalah = self.kalah[usize::from(pits) - 1][usize::from(takes_lone_stone)].get_or_init(|| {
-            let usual = (pits, takes_lone_stone) == (6, false);
-            let bytes = if usual { self.memory.usual } else { self.memory.others };
-            Arc::new(Kalah::new(pits, takes_lone_stone, bytes, self.memory.proofs))
+            let Memory { usual, others, usual_proofs, other_proofs } = self.memory;
+            let (bytes, proofs) = match (pits, takes_lone_stone) {
+                (6, false) => (usual, usual_proofs),
+                _ => (others, other_proofs),
+            };
+            Arc::new(Kalah::new(pits, takes_lone_stone, bytes, proofs).with_openings())
         });
         kalah.fill(stones);
         Some(kalah)
@@ -120,7 +126,8 @@ impl Computers {
     /// The pit that `level` plays for the seat to move; `None` only when the game is over.
     ///
     /// The same position, seed and level give the same pit, as long as `go_on` does not cut the search short
-    /// (`easy` and `medium` hardly need it). Meant for a thread of its own, but `Easy` takes no time.
+    /// (`easy` and `medium` hardly need it) and, for `hard` and `perfect`, earlier searches have left the same in the
+    /// tables. Meant for a thread of its own, but `Easy` takes no time.
     pub fn choose(
         &self,
         level: Level,
@@ -138,10 +145,23 @@ impl Computers {
         if pits.len() == 1 || (level == Level::Easy && rng.random_range(0..10) < 4) {
             return Some(Choice { pit: first, depth: 0, nodes: 0 });
         }
-        match (level, self.kalah(position)) {
-            (Level::Hard, Some(kalah)) => kalah.hard(position, &pits, go_on),
-            (Level::Perfect, Some(kalah)) => kalah.perfect(position, &pits, go_on),
-            _ => general::choose(position, &pits, level.turns(), seed, go_on),
+        let kalah = if level >= Level::Hard { self.kalah(position) } else { None };
+        match kalah {
+            Some(kalah) if level == Level::Perfect => kalah.perfect(position, &pits, go_on),
+            Some(kalah) => kalah.hard(position, &pits, go_on),
+            None => general::choose(position, &pits, level.turns(), seed, go_on),
+        }
+    }
+
+    /// Forgets the tables of all other rules than those of `position`: enough for positions one after the other.
+    pub fn keep_only(&mut self, position: &Position) {
+        let rules = position.rules();
+        for (pits, tables) in (1..).zip(&mut self.kalah) {
+            for (takes_lone_stone, table) in [false, true].into_iter().zip(tables) {
+                if (pits, takes_lone_stone) != (rules.pits(), rules.takes_lone_stone()) {
+                    table.take();
+                }
+            }
         }
     }
 

@@ -158,7 +158,7 @@ enum Line {
 }
 
 /// Analyses one line of `mancala-server analyse` and answers with one line; false when that cannot be done.
-pub fn analyse_line(line: &str, number: usize, computers: &Computers, search: Search) -> (bool, String) {
+pub fn analyse_line(line: &str, number: usize, computers: &mut Computers, search: Search) -> (bool, String) {
     let position = parse::<Line>(line.as_bytes())
         .and_then(|line| {
             let (Line::Holding { position } | Line::Bare(position)) = line;
@@ -186,9 +186,10 @@ pub fn analyse_line(line: &str, number: usize, computers: &Computers, search: Se
 /// The answer as a line of JSON, or why it is not exact as it should be.
 fn searched(
     position: &engine::Position,
-    computers: &Computers,
+    computers: &mut Computers,
     search: Search,
 ) -> Result<String, &'static str> {
+    computers.keep_only(position);
     let until = |time: Duration| {
         let start = Instant::now();
         move || start.elapsed() < time

@@ -73,6 +73,11 @@ impl Sower {
         Self { pits, takes_lone_stone, sowings }
     }
 
+    /// Whether the last stone is taken even when nothing is opposite (`capture_empty`).
+    pub fn takes_lone_stone(&self) -> bool {
+        self.takes_lone_stone
+    }
+
     /// Pits a side.
     pub fn pits(&self) -> u8 {
         self.pits

@@ -52,7 +52,7 @@ pub fn make(
     if !(1..=7).contains(&pits) || stones == 0 || whole > MOST_STONES {
         return Err(BookError::Size);
     }
-    let mut kalah = Kalah::new(pits, false, Memory::PATIENT.usual, Memory::PATIENT.proofs);
+    let mut kalah = Kalah::new(pits, false, Memory::PATIENT.usual, Memory::PATIENT.usual_proofs);
     while kalah.small.filled() < kalah.enough(whole.into()) && kalah.small.fill_next(&kalah.sower) {}
     let mut known: HashMap<Board, Bounds> = openings::read(known, pits)?.into_iter().collect();
     kalah.learn(known.clone());
@@ -64,11 +64,12 @@ pub fn make(
     let mut second = VecDeque::new();
     replies(&kalah, start, &mut second);
     while let Some(task) = queue.pop_front().or_else(|| second.pop_front()) {
-        if !seen.insert((task.board, task.lead)) || is_quick(&mut kalah, &known, task, effort) {
+        if !seen.insert((task.board, task.lead)) {
             continue;
         }
         let bounds = match known.get(&task.board) {
             Some(bounds) => *bounds,
+            None if is_quick(&mut kalah, &known, task, effort) => continue,
             None => {
                 let bounds = prove(&kalah, task, effort.patience);
                 known.insert(task.board, bounds);

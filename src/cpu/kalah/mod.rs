@@ -48,6 +48,9 @@ const IDEA: u64 = 150_000;
 /// The same where nothing is played.
 const GUESS: u64 = 50_000;
 
+/// Notes of searches some turns ahead that are kept, as log2 of their number.
+const AHEAD: u32 = 21;
+
 /// Everything known of two-player Kalah under given rules. Searches may share it.
 pub struct Kalah {
     sower: Sower,
@@ -82,26 +85,30 @@ impl Kalah {
         Board::of(position).map(Board::stones)
     }
 
-    /// With at most `small_bytes` for small positions and room for two to `bits` proofs.
+    /// Knowing nothing yet, with at most `small_bytes` for small positions and room for two to `bits` proofs.
     pub fn new(pits: u8, takes_lone_stone: bool, small_bytes: usize, bits: u32) -> Self {
-        let kalah = Self {
+        Self {
             sower: Sower::new(pits, takes_lone_stone),
             small: SmallPositions::new(pits, small_bytes),
             proven: Table::new(pits, bits),
-            ahead: Table::new(pits, bits - 2),
+            ahead: Table::new(pits, AHEAD),
             filling: AtomicBool::new(false),
-        };
-        if !takes_lone_stone {
-            kalah.learn(openings::shipped(pits));
         }
-        kalah
+    }
+
+    /// The same, and it knows the opening data that comes with the program.
+    pub fn with_openings(self) -> Self {
+        if !self.sower.takes_lone_stone() {
+            self.learn(openings::shipped(self.sower.pits()));
+        }
+        self
     }
 
     /// Takes over what has been proven elsewhere.
     fn learn(&self, known: impl IntoIterator<Item = (Board, Bounds)>) {
         for (board, bounds) in known {
             // Notes of the greatest effort are the last to give way.
-            self.proven.put(self.proven.place(board), bounds.note(u64::MAX));
+            self.proven.put(self.proven.place(board), bounds.note(u64::MAX, None));
         }
     }
 

@@ -210,7 +210,7 @@ impl<'a> Solver<'a> {
                 bounds.pit = best_pit;
             }
         }
-        self.table.put(place, bounds.note(self.nodes - begun));
+        self.table.put(place, bounds.note(self.nodes - begun, known));
         best
     }
 }

@@ -8,12 +8,13 @@ use super::small::choose;
 
 /// Entries that lie together, of which the least valuable gives way.
 const BUCKET: usize = 4;
-/// Positions have fewer numbers than two to this: 14 cups with a hundred stones.
-const NUMBER_BITS: u32 = 58;
+/// There are fewer positions than two to this, with 14 cups and a hundred stones.
+const NUMBER_BITS: u32 = 59;
 /// An entry is the tag and below it a note of this many bits.
 const NOTE_BITS: u32 = 24;
 /// The highest bits of a note say what it is worth to keep it.
 const WORTH_SHIFT: u32 = 19;
+const WORTH_MASK: u64 = 0x1f;
 
 /// Notes on positions under given rules, shared by all searches.
 pub struct Table {
@@ -33,9 +34,11 @@ pub struct Place {
 }
 
 impl Table {
-    /// With room for two to `bits` positions, at least 2^20.
+    /// With room for two to `bits` positions, at least 2^21: with fewer buckets a tag would not hold what is left of a
+    /// number.
     pub fn new(pits: u8, bits: u32) -> Self {
-        let bits = bits.max(20) - BUCKET.trailing_zeros();
+        let bits =
+            bits.max(NUMBER_BITS - (64 - NOTE_BITS) + BUCKET.trailing_zeros()) - BUCKET.trailing_zeros();
         // Zeroed by the system as it is used, which is nothing to wait for.
         let entries = bytemuck::zeroed_slice_box(BUCKET << bits);
         let pits = usize::from(pits);
@@ -71,19 +74,22 @@ impl Table {
         number = number.wrapping_mul(0xbf58_476d_1ce4_e5b9) & MASK;
         number ^= number >> 29;
         let bucket = (number & ((1 << self.bits) - 1)) as usize * BUCKET;
-        // Zero is the tag of no position.
-        Place { bucket, tag: (number >> self.bits) + 1 }
+        Place { bucket, tag: number >> self.bits }
     }
 
     /// The note at `place`.
     #[inline(always)]
     pub fn get(&self, place: Place) -> Option<u32> {
         let bucket = &self.entries[place.bucket..place.bucket + BUCKET];
-        let entries = bucket.iter().map(|entry| entry.load(Ordering::Relaxed));
-        entries
-            .into_iter()
-            .find(|entry| entry >> NOTE_BITS == place.tag)
-            .map(|entry| (entry & ((1 << NOTE_BITS) - 1)) as u32)
+        for entry in bucket {
+            let entry = entry.load(Ordering::Relaxed);
+            let note = (entry & ((1 << NOTE_BITS) - 1)) as u32;
+            // No note is zero, which is what an empty entry holds.
+            if entry >> NOTE_BITS == place.tag && note != 0 {
+                return Some(note);
+            }
+        }
+        None
     }
 
     /// Puts a note there, in place of the one on the same position or the least valuable.
@@ -94,11 +100,11 @@ impl Table {
         let mut least = u64::MAX;
         for entry in bucket {
             let there = entry.load(Ordering::Relaxed);
-            if there >> NOTE_BITS == place.tag {
+            if there != 0 && there >> NOTE_BITS == place.tag {
                 victim = entry;
                 break;
             }
-            let worth = if there == 0 { 0 } else { 1 + (there >> WORTH_SHIFT & 0x1f) };
+            let worth = there >> WORTH_SHIFT & WORTH_MASK;
             if worth < least {
                 least = worth;
                 victim = entry;
@@ -125,10 +131,11 @@ impl Bounds {
         Self { lower: -stones, upper: stones, pit: 7 }
     }
 
-    /// As a note that was found out by searching `nodes`.
+    /// As a note that was found out by searching `nodes`, beyond what an earlier note said.
     #[inline(always)]
-    pub fn note(self, nodes: u64) -> u32 {
-        let effort = (64 - nodes.leading_zeros()).min(31);
+    pub fn note(self, nodes: u64, earlier: Option<u32>) -> u32 {
+        let effort = (64 - nodes.leading_zeros()).clamp(1, 31);
+        let effort = earlier.map_or(effort, |earlier| effort.max(earlier >> WORTH_SHIFT));
         effort << WORTH_SHIFT
             | u32::from(self.pit) << 16
             | ((self.upper + 128) as u32) << 8
