@@ -31,7 +31,10 @@ pub struct Choice {
 pub struct Analysis {
     /// Every legal move, by pit.
     pub moves: Vec<MoveValue>,
-    /// The pit of the best move.
+    /// The pit of the best move. In Kalah between two it is the one of the greatest value. Elsewhere it need not be: a
+    /// place goes before stones, and what is certain before what is hoped for. So a proven win by one stone is better
+    /// than an estimate of ten, and in Basic with full ranking, where all but the first and the last end with a margin
+    /// of 0, the better place is. Where every value is exact, none is greater than that of the best move.
     pub best: u8,
     /// The pits of best play by all sides from the position on, sowing by sowing; the first is `best`.
     pub line: Vec<u8>,
@@ -48,8 +51,10 @@ pub struct Analysis {
 pub struct MoveValue {
     /// The pit that is sown.
     pub pit: u8,
-    /// In stones, more is better. Kalah: the margin at the end, own store minus the best other one. Basic: stones left
-    /// on the best other side minus own.
+    /// In stones, more is better, and never more than there are on the board. Kalah: the margin at the end, own store
+    /// minus the best other one. Basic: stones left on the best other side, which is the emptiest, minus own, when the
+    /// game or the seat's part in it ends. A side that has left the board has no stones left, so that with full ranking
+    /// only the first seat ends above 0 and only the last one below. Others that have resigned do not count.
     pub value: i16,
     /// Whether `value` is what best play leads to, and not an estimate.
     pub exact: bool,

@@ -4,13 +4,16 @@ use crate::engine::{Position, Seat, Variant};
 
 /// Estimates and stones are counted in sixteenths of a stone.
 const STONE: i32 = 16;
-/// Being ahead of one rival at the end outweighs any count of stones (at most 255 of them).
-pub const AHEAD: i32 = 1 << 16;
+/// Places and chances of them are counted in whole steps, each of which outweighs any count of stones (at most 255 of
+/// them), so that a value holds both, the margin apart from the steps.
+const STEP: i32 = 1 << 14;
+/// Being certainly ahead of one rival.
+pub const AHEAD: i32 = STEP * 16;
 
 /// What a search is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// The margin in stones over the best rival, a positive one first of all.
+    /// The margin in stones over the best rival, which every value then holds; a better place first of all.
     Stones,
     /// The place.
     Places,
@@ -40,6 +43,7 @@ pub struct Judge {
     seat: Seat,
     rivals: Vec<Seat>,
     variant: Variant,
+    goal: Goal,
     /// Whether the value of a finished game is the margin with its sign; places with each rival otherwise.
     by_margin: bool,
     chance: Option<u64>,
@@ -57,7 +61,7 @@ impl Judge {
         }
         let rules = position.rules();
         let by_margin = rules.full_ranking() != Some(true) && (goal == Goal::Stones || rules.players() == 2);
-        Some(Self { seat, rivals, variant: rules.variant(), by_margin, chance })
+        Some(Self { seat, rivals, variant: rules.variant(), goal, by_margin, chance })
     }
 
     /// The seat whose view this is.
@@ -81,7 +85,7 @@ impl Judge {
     }
 
     /// The lead over the best rival in stones. Kalah: own store minus the best other one. Basic: stones on the
-    /// emptiest other side minus own.
+    /// emptiest other side minus own; none are on a side that has left the board.
     fn margin(&self, position: &Position) -> i32 {
         let score = |seat| match self.variant {
             Variant::Kalah => stored(position.side_word(seat)),
@@ -119,7 +123,7 @@ impl Judge {
             return None;
         }
         let margin = self.margin(position);
-        let open: i32 = position.seats().map(|seat| on_side(position.side_word(seat))).sum();
+        let open = open(position);
         Some((value_of(margin - open), value_of(margin + open)))
     }
 
@@ -129,11 +133,9 @@ impl Judge {
         let promise = Promise::of(position);
         let own = promise.score(position.side_word(self.seat));
         let value = if self.by_margin {
-            let best = self.rivals.iter().map(|&rival| promise.score(position.side_word(rival))).max();
-            own - best.unwrap_or_default()
+            self.promised(position, promise, own)
         } else {
-            let open: i32 = position.seats().map(|seat| on_side(position.side_word(seat))).sum();
-            let doubt = Promise::doubt(open);
+            let doubt = Promise::doubt(open(position));
             let chances = self.rivals.iter().map(|&rival| {
                 if position.is_out(rival) {
                     return -AHEAD;
@@ -141,9 +143,51 @@ impl Judge {
                 let lead = own - promise.score(position.side_word(rival));
                 AHEAD * lead / (lead.abs() + doubt)
             });
-            chances.sum()
+            let chances: i32 = chances.sum();
+            match self.goal {
+                Goal::Places => chances,
+                // Rounded towards zero, so that what is hoped for never comes up to what is certain.
+                Goal::Stones => chances / STEP * STEP + self.promised(position, promise, own),
+            }
         };
         value + self.chance.map_or(0, |seed| self.noise(position, seed))
+    }
+
+    /// What is promised of the margin at the end, in sixteenths of a stone, to a seat that is promised `own`.
+    ///
+    /// Only who ends first has a positive one, and with full ranking only who ends last has a negative one: all
+    /// between leave the board with an empty side, as somebody did before.
+    #[inline]
+    fn promised(&self, position: &Position, promise: Promise, own: i32) -> i32 {
+        let (mut may_be_first, mut range) = (true, None);
+        for &rival in &self.rivals {
+            if position.is_out(rival) {
+                may_be_first = false;
+                continue;
+            }
+            let lead = own - promise.score(position.side_word(rival));
+            let (least, most) = range.unwrap_or((lead, lead));
+            range = Some((lead.min(least), lead.max(most)));
+        }
+        let (over_best, over_worst) = range.unwrap_or_default();
+        if may_be_first && over_best > 0 {
+            return over_best;
+        }
+        if self.by_margin { over_best.min(0) } else { over_worst.min(0) }
+    }
+
+    /// The margin in stones that `value` holds, which a search from `position` found: what a settled game ends with,
+    /// else an estimate, never beyond what the stones in the pits allow.
+    pub fn in_stones(&self, position: &Position, value: i32) -> i16 {
+        let steps = (value + STEP / 2).div_euclid(STEP);
+        let rounded = (value - steps * STEP + STONE / 2).div_euclid(STONE);
+        let open = open(position);
+        let kept = match self.variant {
+            Variant::Kalah => self.margin(position),
+            // No stone comes back from a store to a side.
+            Variant::Basic => 0,
+        };
+        i16::try_from(rounded.clamp(kept - open, kept + open)).expect("at most 255 stones")
     }
 
     /// Less than a stone, and always the same for the same position and seed.
@@ -218,14 +262,6 @@ fn filled(side: u64) -> usize {
     usize::from(gathered.to_le_bytes()[7])
 }
 
-/// The value in stones of what [`Judge`] says: the margin of a settled game, and about that of others.
-pub fn in_stones(value: i32) -> i16 {
-    let places = (value + AHEAD / 2).div_euclid(AHEAD);
-    let margin = value - places * AHEAD;
-    let rounded = (margin + STONE / 2).div_euclid(STONE);
-    i16::try_from(rounded).unwrap_or(if rounded > 0 { i16::MAX } else { i16::MIN })
-}
-
 fn value_of(margin: i32) -> i32 {
     margin.signum() * AHEAD + margin * STONE
 }
@@ -238,6 +274,13 @@ pub fn on_side(side: u64) -> i32 {
     i32::from((side & PITS).wrapping_mul(0x0101_0101_0101_0101).to_le_bytes()[7])
 }
 
+/// The stones in all pits.
+#[inline]
+fn open(position: &Position) -> i32 {
+    position.seats().map(|seat| on_side(position.side_word(seat))).sum()
+}
+
+/// The stones in the store of a side.
 #[inline]
 pub fn stored(side: u64) -> i32 {
     i32::from(side.to_le_bytes()[7])

@@ -29,7 +29,7 @@ mod tests;
 
 use super::{Analysis, Choice, MoveValue};
 use crate::engine::Position;
-use evaluation::{Goal, Judge, Worth, in_stones};
+use evaluation::{Goal, Judge, Worth};
 use search::{INFINITE, Search};
 use several::Several;
 
@@ -49,7 +49,7 @@ pub fn choose(
 ) -> Option<Choice> {
     let seat = position.to_move()?;
     if position.rules().players() > 2 && turns > MOST_WARY {
-        let mut search = Several::new(position, seat, turns, seed, go_on);
+        let mut search = Several::new(position, seat, seed, go_on);
         return deepening(&mut search, pits, turns, |search, pits, depth, best| {
             look_for_all(search, position, pits, depth, best)
         })
@@ -129,7 +129,8 @@ fn look_for_all(
 }
 
 /// Every legal move's value in stones, looking at most `turns` ahead. With three or four players it is what the seat
-/// gets when all others play against it, and what is exact is therefore safe. `None` when the game is over.
+/// gets when all others play against it, and what is exact is therefore safe. The best move is the one that leads to the
+/// best place, certain ones before hopes, and then the one of most stones. `None` when the game is over.
 pub fn analyse(position: &Position, turns: u8, go_on: &dyn Fn() -> bool) -> Option<Analysis> {
     let mut search = Search::new(Judge::new(position, Goal::Stones, None)?, turns, go_on);
     let mut found: Vec<Found> = position.legal().map(|pit| Found::at_once(&search, position, pit)).collect();
@@ -147,7 +148,7 @@ pub fn analyse(position: &Position, turns: u8, go_on: &dyn Fn() -> bool) -> Opti
         depth,
         nodes: search.nodes,
         exact: found.iter().all(|found| found.worth.proven),
-        moves: found.iter().map(Found::value).collect(),
+        moves: found.iter().map(|found| found.value(&search, position)).collect(),
     })
 }
 
@@ -164,8 +165,9 @@ impl Found {
         Self { pit, worth: search.glance(position, pit), line: vec![pit] }
     }
 
-    fn value(&self) -> MoveValue {
-        MoveValue { pit: self.pit, value: in_stones(self.worth.value), exact: self.worth.proven }
+    fn value(&self, search: &Search, position: &Position) -> MoveValue {
+        let value = search.judge.in_stones(position, self.worth.value);
+        MoveValue { pit: self.pit, value, exact: self.worth.proven }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The search for three and four players: max^n, in which each seat plays for its own place.
 
-use super::evaluation::{AHEAD, Promise, on_side, stored};
+use super::evaluation::{Promise, on_side, stored};
 use super::search::ASK_EVERY;
 use super::table::key;
 use crate::engine::{Position, Seat, Variant};
 
-/// Being certainly ahead of one rival, in the smaller unit that lets four values share a word.
-pub const RIVAL: i32 = AHEAD >> 3;
+/// Being certainly ahead of one rival, in a unit small enough for four values to share a word.
+pub const RIVAL: i32 = 1 << 13;
 
 /// What the end, or an estimate of it, is worth to each seat: how many rivals it is ahead of, less those before it.
 #[derive(Clone, Copy)]
@@ -38,10 +38,12 @@ pub struct Several<'a> {
     table: Vec<[u64; 2]>,
 }
 
+/// How many positions are remembered. The pages of the table are only touched as they fill.
+const PLACES: usize = 1 << 20;
+
 impl<'a> Several<'a> {
-    /// A search for `root`, looking at most `turns` ahead; what is worth about the same is told apart by `chance`.
-    pub fn new(position: &Position, root: Seat, turns: u8, chance: u64, go_on: &'a dyn Fn() -> bool) -> Self {
-        let places = if turns > 5 { 1 << 20 } else { 1 << 15 };
+    /// A search for `root`; what is worth about the same is told apart by `chance`.
+    pub fn new(position: &Position, root: Seat, chance: u64, go_on: &'a dyn Fn() -> bool) -> Self {
         Self {
             root,
             variant: position.rules().variant(),
@@ -49,7 +51,7 @@ impl<'a> Several<'a> {
             chance,
             nodes: 0,
             go_on,
-            table: vec![[0; 2]; places],
+            table: vec![[0; 2]; PLACES],
         }
     }
 

@@ -81,6 +81,23 @@ fn plain(position: &Position, root: Seat, left: &mut u32) -> Option<i16> {
     if position.to_move() == Some(root) { values.into_iter().max() } else { values.into_iter().min() }
 }
 
+/// The rivals that the root seat of a game of Basic with full ranking ends before, less those behind which it ends, and
+/// the margin, with everybody else against it; `None` if that takes more than the positions that are left.
+fn plain_place(position: &Position, root: Seat, left: &mut u32) -> Option<(i32, i16)> {
+    *left = left.checked_sub(1)?;
+    if position.is_out(root) || position.to_move().is_none() {
+        let others = position.seats().filter(|&seat| seat != root);
+        let place =
+            others.map(|other| if position.is_out(root) && !position.is_out(other) { 1 } else { -1 }).sum();
+        return Some((place, margin(position, root)));
+    }
+    let mut ends = Vec::new();
+    for pit in position.legal() {
+        ends.push(plain_place(&after(*position, pit), root, left)?);
+    }
+    if position.to_move() == Some(root) { ends.into_iter().max() } else { ends.into_iter().min() }
+}
+
 fn after(mut position: Position, pit: u8) -> Position {
     position.sow(pit).unwrap();
     position
@@ -256,7 +273,7 @@ fn each_seat_plays_for_its_own_place_as_in_a_plain_search() {
             let root = position.to_move().unwrap();
             for pit in position.legal() {
                 let Some(plainly) = plain_for_all(&after(position, pit), &mut 20_000) else { continue };
-                let mut search = Several::new(&position, root, 14, 0, &|| true);
+                let mut search = Several::new(&position, root, 0, &|| true);
                 let values = search.sowing(&position, pit, u8::MAX).unwrap();
                 let found: Vec<i32> = position.seats().map(|seat| i32::from(values.to(seat))).collect();
                 assert!(values.are_proven());
@@ -266,4 +283,60 @@ fn each_seat_plays_for_its_own_place_as_in_a_plain_search() {
         }
     }
     assert!(compared > 2_000, "{compared}");
+}
+
+#[test]
+fn no_value_is_more_than_the_stones_on_the_board() {
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    let mut estimates = 0;
+    for round in 0..12 {
+        for rules in (1..=7).flat_map(every_rules) {
+            let most = 250 - 4 * u32::from(rules.players());
+            let stones = [4, 8, 24, 72, 120, most][round % 6];
+            let position = random_position(&mut rng, rules, stones);
+            let in_pits: u16 = position.seats().map(|seat| position.on_side(seat)).sum();
+            let on_board = if rules.variant() == Variant::Basic { in_pits } else { position.total() };
+            for (turns, patience) in [(0, 0), (1, 9), (5, 0), (5, 1)] {
+                let left = Cell::new(patience);
+                let go_on = || left.replace(left.get() - 1) > 0;
+                let analysis = analyse(&position, turns, &go_on).unwrap();
+                for found in &analysis.moves {
+                    assert!(found.value.unsigned_abs() <= on_board, "{found:?} {position:?}");
+                    estimates += u32::from(!found.exact);
+                }
+            }
+        }
+    }
+    assert!(estimates > 10_000, "{estimates}");
+}
+
+#[test]
+fn with_full_ranking_the_best_place_is_found_and_its_margin_told() {
+    let mut rng = Pcg64Mcg::seed_from_u64(9);
+    let (mut exact, mut best_places, mut between) = (0, 0, 0);
+    for round in 0..200 {
+        let ranked = |rules: &Rules| rules.full_ranking() == Some(true);
+        for rules in (1..=6).flat_map(every_rules).filter(ranked) {
+            let position = random_position(&mut rng, rules, 4 + round % 8);
+            let root = position.to_move().unwrap();
+            let mut left = 20_000;
+            let plainly: Option<Vec<_>> =
+                position.legal().map(|pit| plain_place(&after(position, pit), root, &mut left)).collect();
+            let Some(plainly) = plainly else { continue };
+            let turns = if round % 2 == 0 { u8::MAX } else { 3 };
+            let analysis = analyse(&position, turns, &|| true).unwrap();
+            for (found, (_, margin)) in analysis.moves.iter().zip(&plainly).filter(|(found, _)| found.exact) {
+                assert_eq!(found.value, *margin, "{position:?}");
+                exact += 1;
+            }
+            if analysis.exact {
+                let chosen = position.legal().position(|pit| pit == analysis.best).unwrap();
+                let best = *plainly.iter().max().unwrap();
+                assert_eq!(plainly[chosen], best, "{position:?}");
+                best_places += 1;
+                between += u32::from(best.1 == 0 && plainly.iter().any(|end| end.1 == 0 && end.0 < best.0));
+            }
+        }
+    }
+    assert!(exact > 1_500 && best_places > 1_000 && between > 5, "{exact}, {best_places}, {between}");
 }
