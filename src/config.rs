@@ -51,7 +51,8 @@ pub enum Command {
         #[arg(default_value = "-")]
         file: PathBuf,
         /// For how many milliseconds to think about each position.
-        #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with_all = ["exact", "level"])]
+        #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with_all = ["exact", "level"],
+              value_parser = clap::value_parser!(u64).range(1..))]
         budget_ms: u64,
         /// Think until every value is exact, however long it takes: for Kalah between two players.
         #[arg(long, conflicts_with = "level")]
@@ -59,7 +60,7 @@ pub enum Command {
         /// Instead print what this level plays in its usual time: easy, medium, hard or perfect.
         #[arg(long)]
         level: Option<Level>,
-        /// Makes the choices of --level repeatable.
+        /// With --level: makes its choices repeatable.
         #[arg(long, value_name = "N", default_value_t = 0, requires = "level")]
         seed: u64,
     },

@@ -38,7 +38,7 @@ pub struct Analysis {
     pub best: u8,
     /// The pits of best play by all sides from the position on, sowing by sowing; the first is `best`.
     pub line: Vec<u8>,
-    /// How many turns ahead the search looked through completely.
+    /// How many turns ahead all moves were looked through, before what is exact was searched to the end of the game.
     pub depth: u8,
     /// How many positions were searched.
     pub nodes: u64,
@@ -184,7 +184,8 @@ impl Computers {
     pub fn analyse(&self, position: &Position, go_on: &dyn Fn() -> bool) -> Option<Analysis> {
         match self.kalah(position) {
             Some(kalah) => kalah.analyse(position, go_on),
-            None => general::analyse(position, Level::Hard.turns(), go_on),
+            // As far as there is time, or to the end.
+            None => general::analyse(position, u8::MAX, go_on),
         }
     }
 

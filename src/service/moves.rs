@@ -135,6 +135,12 @@ impl Service {
             }
             let mut plan = Plan::new(&stored);
             plan_action(&mut plan, &stored, seat, action, None)?;
+            if action == Action::Return {
+                // Else nobody would have to move who leaves and returns.
+                if let Some(left) = self.left_of_turn(&mut db, &stored, seat).await? {
+                    plan.leaves(left);
+                }
+            }
             if let Some((game, _)) = self.commit(&mut db, plan, Condition::Always).await? {
                 return Ok(game);
             }

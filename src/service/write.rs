@@ -4,10 +4,12 @@ use sqlx::PgConnection;
 use time::Duration;
 
 use super::events::{EventView, ends};
-use super::turn::{Turn, note_run_out};
+use super::turn::{GRACE, Turn, note_run_out};
 use super::{Result, Service};
 use crate::engine::{Action, ActionError, Game, Position, Seat, Sowing};
-use crate::store::{self, By, Condition, DueChange, EventKind, EventRow, NewEvent, Progress, StoredGame};
+use crate::store::{
+    self, By, Condition, Due, DueChange, EventKind, EventRow, NewEvent, Progress, Seconds, StoredGame,
+};
 
 /// Events that have been played but not yet written.
 pub(super) struct Plan<'a> {
@@ -19,6 +21,8 @@ pub(super) struct Plan<'a> {
     turn_begins: bool,
     steps: Vec<Step>,
     board_before: Option<Vec<u8>>,
+    /// See [`Plan::leaves`].
+    left: Option<Seconds>,
 }
 
 struct Step {
@@ -40,7 +44,13 @@ impl<'a> Plan<'a> {
             run_out: stored.run_out.clone(),
             steps: Vec::with_capacity(2),
             board_before: None,
+            left: None,
         }
+    }
+
+    /// The turn has only so many seconds left when it is a person's.
+    pub(super) fn leaves(&mut self, seconds: Seconds) {
+        self.left = Some(seconds);
     }
 
     /// Plays one more event.
@@ -87,11 +97,14 @@ impl Service {
         plan: Plan<'_>,
         condition: Condition,
     ) -> Result<Option<(StoredGame, Vec<EventView>)>> {
-        let Plan { stored, game, run_out, turn, turn_begins, steps, board_before } = plan;
+        let Plan { stored, game, run_out, turn, turn_begins, steps, board_before, left } = plan;
         let (seats, options) = (&stored.seats, &stored.options);
         let events: Vec<NewEvent> = steps.iter().map(|step| step.event).collect();
         let was_due = Turn::of(&stored.game, seats, options).due(&stored.game, seats, options);
-        let is_due = turn.due(&game, seats, options);
+        let is_due = turn.due(&game, seats, options).map(|(due, seconds)| match left {
+            Some(left) if due == Due::Clock => (due, left + Seconds::from(GRACE)),
+            _ => (due, seconds),
+        });
         let by_time = !matches!(condition, Condition::Always | Condition::InTime);
         let due = match is_due {
             // What is noted may be too early, which is put right when it is found; it is never too late.
@@ -105,7 +118,7 @@ impl Service {
             board_before: board_before.as_deref(),
             run_out: &run_out,
             turn_begins,
-            turn_seconds: turn.limit(options),
+            turn_seconds: turn.limit(options).map(|limit| left.unwrap_or(limit.into())),
             due,
         };
         let Some(written) = store::append(db, stored.id, stored.seq, &progress, condition).await? else {
@@ -115,7 +128,7 @@ impl Service {
             self.metrics.moved(by.as_str());
         }
         self.bell(stored.id).notify_waiters();
-        if matches!(due, DueChange::Now(store::Due::Computer, ..)) {
+        if matches!(due, DueChange::Now(Due::Computer, ..)) {
             self.computer_turns.add(stored.id);
         }
         let last = steps.len();

@@ -25,7 +25,7 @@ pub struct Progress<'a> {
     /// Whether the turn after the events begins with them.
     pub turn_begins: bool,
     /// The time limit of the turn after the events, in seconds; none for a turn without one.
-    pub turn_seconds: Option<u32>,
+    pub turn_seconds: Option<Seconds>,
     /// What the events make due.
     pub due: DueChange,
 }
@@ -128,7 +128,7 @@ macro_rules! append {
             columns.places.as_deref(),
             &columns.run_out,
             progress.turn_begins,
-            progress.turn_seconds.map(f64::from),
+            progress.turn_seconds,
             $in_time,
             &columns.kinds,
             &columns.seats as &[Option<i16>],

@@ -37,5 +37,6 @@ mod round_trips;
 mod start;
 mod thinking;
 mod tokens;
+mod turn_left;
 mod variants;
 mod visibility;

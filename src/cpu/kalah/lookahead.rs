@@ -29,6 +29,8 @@ pub struct Outlook {
     pub moves: Vec<(u8, i32)>,
     /// Turns looked ahead completely.
     pub depth: u8,
+    /// Positions searched for it.
+    pub nodes: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -55,7 +57,7 @@ impl<'a> Lookahead<'a> {
     /// move gets its own value, else only the best one does. The deepest search that was completed counts, and of the
     /// next one a better move that it has found.
     pub fn outlook(&mut self, board: Board, pits: &[u8], turns: u8, each: bool) -> Outlook {
-        let mut best = Outlook { moves: pits.iter().map(|&pit| (pit, 0)).collect(), depth: 0 };
+        let mut best = Outlook { moves: pits.iter().map(|&pit| (pit, 0)).collect(), depth: 0, nodes: 0 };
         for depth in 1..=turns {
             let mut moves = best.moves.clone();
             let mut alpha = -INFINITE;
@@ -73,6 +75,7 @@ impl<'a> Lookahead<'a> {
                     if i > 0 && !each && moves[0].0 != best.moves[0].0 {
                         best.moves = moves;
                     }
+                    best.nodes = self.nodes;
                     return best;
                 }
                 moves[i].1 = value;
@@ -84,7 +87,7 @@ impl<'a> Lookahead<'a> {
             if each {
                 moves.sort_by_key(|&(_, value)| -value);
             }
-            best = Outlook { moves, depth };
+            best = Outlook { moves, depth, nodes: self.nodes };
         }
         best
     }

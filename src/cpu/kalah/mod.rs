@@ -168,17 +168,15 @@ impl Kalah {
             nodes = solved.choice.nodes;
             pits = idea.pits();
         }
-        let mut lookahead = self.lookahead(go_on);
-        let outlook = lookahead.outlook(task.board, &pits, TURNS, false);
-        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes: nodes + lookahead.nodes })
+        let outlook = self.lookahead(go_on).outlook(task.board, &pits, TURNS, false);
+        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes: nodes + outlook.nodes })
     }
 
     /// The best of `pits` by looking `turns` ahead.
     pub fn look_ahead(&self, position: &Position, pits: &[u8], turns: u8) -> Option<Choice> {
         let task = Task::of(position)?;
-        let mut lookahead = self.lookahead(&|| true);
-        let outlook = lookahead.outlook(task.board, pits, turns, false);
-        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes: lookahead.nodes })
+        let outlook = self.lookahead(&|| true).outlook(task.board, pits, turns, false);
+        Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes: outlook.nodes })
     }
 
     /// What `perfect` plays: a move that keeps the result, and of these the one with the best margin, as far as
@@ -231,7 +229,7 @@ impl Kalah {
                 exact: margin.is_some(),
             })
             .collect();
-        let nodes = solver.nodes;
+        let nodes = idea.nodes + solver.nodes;
         moves.sort_by_key(|m| (-m.value, m.pit));
         let best = moves[0].pit;
         let line = self.line(task.board, best, moves[0].exact, go_on);
@@ -345,7 +343,7 @@ impl Kalah {
             }
         }
         let exact = lower == upper;
-        let choice = Choice { pit: pits[0], depth: idea.depth, nodes: solver.nodes };
+        let choice = Choice { pit: pits[0], depth: idea.depth, nodes: idea.nodes + solver.nodes };
         Solved { choice, lower, upper, exact }
     }
 }

@@ -1,0 +1,40 @@
+//! Who leaves a turn with a time limit and comes back to it has what was left of it, so that nobody can put it off.
+
+use serde_json::json;
+use sqlx::Executor;
+
+use crate::clock::mover;
+use crate::harness::{number, test, text};
+
+#[test]
+fn leaving_and_returning_gives_a_turn_no_more_time() {
+    test(async |server| {
+        for _ in 0..10 {
+            // The stand-in thinks long enough for the player to be back before it has moved.
+            let options = json!({ "variant": "basic",
+                "options": { "turn_seconds": 30, "stand_in": "hard", "players": 2, "stones": 6 } });
+            let (people, _, game) = server.group_game(options, 2).await;
+            let (id, player) = (text(&game["id"]), &people[mover(&game)]);
+            let sql =
+                format!("update game set created_at = created_at - interval '20 seconds' where id = '{id}'");
+            server.database().await.execute(sqlx::AssertSqlSafe(sql)).await.unwrap();
+            player.post(&format!("/games/{id}/leave"), json!({})).await.ok(200);
+            let back = player.post(&format!("/games/{id}/return"), json!({})).await.ok(200);
+            if number(&back["seq"]) != 2 {
+                continue;
+            }
+            let time = |field: &str| {
+                time::OffsetDateTime::parse(
+                    text(&back[field]),
+                    &time::format_description::well_known::Rfc3339,
+                )
+                .unwrap()
+            };
+            let left = (time("deadline") - time("server_time")).as_seconds_f64();
+            assert!((5.0..=10.0).contains(&left), "{left} s left of ten");
+            crate::clock::audited(server).await;
+            return;
+        }
+        panic!("the computer was always faster");
+    });
+}
