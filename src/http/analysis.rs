@@ -103,7 +103,8 @@ fn checked(position: &Position, pointer: &str) -> Result<engine::Position, Failu
 /// Analyse a position
 ///
 /// What every legal move is worth, as far as can be found in the time; in Kalah between two players often exactly. At
-/// most 20 seconds of thinking a minute for each player, hints included. Analyses come after the turns of games, so the
+/// most 20 seconds of thinking a minute for each player, hints and new reviews included, and at most four analyses of a
+/// player wait at a time. Analyses come after the turns of games, so the
 /// answer may take longer than `budget_ms`. As a courtesy to opponents the position of a ranked game that the caller is
 /// playing is refused, from whichever side it is shown.
 #[utoipa::path(tag = "analysis", security(("bearer" = [])), request_body = AnalysisRequest,
@@ -125,7 +126,7 @@ pub async fn create_analysis(
     }
     service.may_analyse(caller.player(), &position).await?;
     have_thought(caller.player(), budget, &request)?;
-    let found = service.analyse(position, Duration::from_millis(budget.into())).await?;
+    let found = service.analyse(caller.player(), position, Duration::from_millis(budget.into())).await?;
     Ok(HttpResponse::Ok().json(AnalysisAnswer::from(&found)))
 }
 

@@ -188,7 +188,15 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
             C::RateLimited,
             C::ThinkingBusy,
         ],
-        "get_review" => &[C::GameNotFound, C::GameNotOver, C::NotReviewable, C::ThinkingBusy],
+        "get_review" => &[
+            C::GameNotFound,
+            C::GameNotOver,
+            C::NotReviewable,
+            // Of a review that has yet to be computed.
+            C::TokenMissing,
+            C::RateLimited,
+            C::ThinkingBusy,
+        ],
         "get_readiness" => &[C::Unavailable],
         _ => &[],
     }

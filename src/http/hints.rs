@@ -151,8 +151,9 @@ impl From<service::Reason> for HintReason {
 /// Ask for a hint
 ///
 /// For the player whose turn it is, in games without ratings: what the computer would play at a level, and why that is
-/// good, in codes and numbers that a client can put into words. The same state and level give the same hint. Each costs
-/// one second of the player's 20 of thinking a minute.
+/// good, in codes and numbers that a client can put into words. Asked again, a server gives the same hint for the same
+/// state and level; another one, or the same after a restart, may have thought to another depth and give another. Each
+/// costs one second of the player's 20 of thinking a minute, and at most two of a player wait at a time.
 #[utoipa::path(tag = "analysis", security(("bearer" = [])),
     params(("id" = GameId, Path, description = "The game."), HintQuery),
     responses((status = 200, description = "A hint.", body = HintAnswer, headers(
@@ -169,7 +170,7 @@ pub async fn get_hint(
     let level = query.level.map_or(cpu::Level::Hard, Into::into);
     let turn = service.may_have_hint(caller.player(), *id).await?;
     have_thought(caller.player(), COST, &request)?;
-    let hint = service.hint(&turn, level).await?;
+    let hint = service.hint(caller.player(), &turn, level).await?;
     Ok(HttpResponse::Ok().json(HintAnswer {
         seq: hint.seq,
         level: hint.level.into(),

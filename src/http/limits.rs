@@ -140,7 +140,7 @@ pub fn come_or_go(player: PlayerId, request: &HttpRequest) -> Result<(), Failure
     limits(request).comings_and_goings.take(&player, NonZeroU32::MIN, request)
 }
 
-/// Takes so many milliseconds, at most 5,000, from what a player may have the computer think about.
+/// Takes so many milliseconds, at most 20,000, from what a player may have the computer think about.
 pub fn have_thought(player: PlayerId, ms: u32, request: &HttpRequest) -> Result<(), Failure> {
     match NonZeroU32::new(ms) {
         Some(ms) => limits(request).thinking.take(&player, ms, request),

@@ -1,15 +1,16 @@
 //! Reviews of finished games.
 
 use actix_web::web::{Data, Path};
-use actix_web::{HttpResponse, get};
+use actix_web::{HttpRequest, HttpResponse, get};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::caller::Viewer;
+use super::limits::have_thought;
 use super::objects::By;
-use super::problem::Failure;
+use super::problem::{Failure, ProblemCode};
 use crate::ids::GameId;
-use crate::service::{self, Service};
+use crate::service::{self, REVIEW_BUDGET, Service};
 
 /// A move and what it was worth, in stones of the final margin (own store minus the other's) of the seat that made it.
 #[derive(Serialize, ToSchema)]
@@ -151,17 +152,29 @@ impl From<&service::Review> for Review {
 /// Review a finished game
 ///
 /// For finished games of Kalah between two players: what every move was worth under best play, as far as could be found
-/// out, what it gave away, and where the result changed. The first request may take half a minute; the review is kept,
-/// and later ones are answered at once.
+/// out, what it gave away, and where the result changed. A review is computed once, at the first request with a token, which
+/// may take half a minute and costs 15 seconds of that player's 20 of thinking a minute. It is kept, and from then on
+/// anybody who may see the game gets it at once; without a token nothing but that is answered.
 #[utoipa::path(tag = "analysis", security((), ("bearer" = [])),
     params(("id" = GameId, Path, description = "The game.")),
-    responses((status = 200, description = "The review.", body = Review)))]
+    responses((status = 200, description = "The review.", body = Review, headers(
+        ("RateLimit-Policy" = String, description = "Of a new review. The budget: so many ms of thinking (q) in so many seconds (w)."),
+        ("RateLimit" = String, description = "Of a new review. What is left of it (r), and in how many seconds it is full (t).")))))]
 #[get("/games/{id}/review")]
 pub async fn get_review(
     service: Data<Service>,
     viewer: Viewer,
     id: Path<GameId>,
+    request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
-    let review = service.review(viewer.player(), *id).await?;
+    let game = service.reviewable(viewer.player(), *id).await?;
+    if game.is_new() {
+        let detail =
+            "the review of this game has not been computed yet; send an access token to have that done";
+        let player = viewer.player().ok_or_else(|| Failure::new(ProblemCode::TokenMissing, detail))?;
+        let ms = u32::try_from(REVIEW_BUDGET.as_millis()).expect("some seconds");
+        have_thought(player, ms, &request)?;
+    }
+    let review = service.review(game).await?;
     Ok(HttpResponse::Ok().json(Review::from(&review)))
 }

@@ -14,9 +14,9 @@ impl Service {
     ///
     /// # Errors
     /// `Ranked` when it stands in a ranked game that the player is playing, turned round or not; `ThinkingBusy` when too
-    /// much waits already.
+    /// much waits already, in all or of this player.
     pub async fn may_analyse(&self, player: PlayerId, position: &Position) -> Result<()> {
-        self.thinking.has_room(Kind::Analysis)?;
+        self.thinking.has_room(Kind::Analysis(player))?;
         let mut db = self.database.connection().await?;
         let games = store::running_ranked_games(&mut db, player).await?;
         db.done();
@@ -25,15 +25,15 @@ impl Service {
         if games.iter().any(same) { Err(Error::Ranked) } else { Ok(()) }
     }
 
-    /// What the moves of a position are worth, as far as can be found in `budget` of thinking. The position must not be
-    /// over.
+    /// What the moves of a position are worth, as far as can be found in `budget` of thinking, for `player`. The position
+    /// must not be over.
     ///
     /// # Errors
     /// `ThinkingBusy` when it would not be answered in time.
-    pub async fn analyse(&self, position: Position, budget: Duration) -> Result<Analysis> {
+    pub async fn analyse(&self, player: PlayerId, position: Position, budget: Duration) -> Result<Analysis> {
         let studied = self
             .thinking
-            .study(Kind::Analysis, budget, move |computers, go_on| {
+            .study(Kind::Analysis(player), budget, move |computers, go_on| {
                 let analysis = computers.analyse(&position, go_on);
                 let effort = analysis.as_ref().map(|found| (found.depth, found.nodes));
                 (analysis, effort)

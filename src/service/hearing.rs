@@ -1,7 +1,7 @@
 //! Which players are there: whatever they send is heard, remembered, and written every few seconds in one statement.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use super::{Result, Service};
@@ -13,35 +13,29 @@ use crate::store;
 pub(super) struct Hearing(Mutex<BTreeMap<PlayerId, Instant>>);
 
 impl Hearing {
-    fn note(&self, heard: impl IntoIterator<Item = (PlayerId, Instant)>) {
-        let mut all = self.0.lock().expect("nobody panics while holding it");
-        for (player, at) in heard {
-            let last = all.entry(player).or_insert(at);
-            *last = at.max(*last);
-        }
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PlayerId, Instant>> {
+        self.0.lock().expect("nobody panics while holding it")
     }
 }
 
 impl Service {
     /// Says that `player` is there now: by a request, or by one that still waits.
     pub fn hear(&self, player: PlayerId) {
-        self.hearing.note([(player, Instant::now())]);
+        self.hearing.lock().insert(player, Instant::now());
     }
 
     /// Writes down who has been heard of since the last time.
     ///
     /// # Errors
-    /// When the database fails; nothing is forgotten then.
+    /// When the database fails. Nothing is forgotten then, nor when this is dropped half way.
     pub async fn write_heard(&self) -> Result<()> {
-        let heard = std::mem::take(&mut *self.hearing.0.lock().expect("nobody panics while holding it"));
+        let heard = self.hearing.lock().clone();
         if heard.is_empty() {
             return Ok(());
         }
-        let written = self.write(&heard).await;
-        if written.is_err() {
-            self.hearing.note(heard);
-        }
-        written
+        self.write(&heard).await?;
+        self.hearing.lock().retain(|player, at| heard.get(player) != Some(at));
+        Ok(())
     }
 
     async fn write(&self, heard: &BTreeMap<PlayerId, Instant>) -> Result<()> {

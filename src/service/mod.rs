@@ -28,7 +28,7 @@ pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::Played;
 pub use rematch::Rematch;
-pub use reviews::{Outcome, Review, ReviewedMove, ReviewedSeat, TurningPoint};
+pub use reviews::{Outcome, REVIEW_BUDGET, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -129,6 +129,11 @@ impl Service {
     pub fn on(&self, database: Database) -> Self {
         self.databases().push(database.clone());
         Self { database, ..self.clone() }
+    }
+
+    /// The same use cases over one connection of its own, for what must not wait until others have one to spare.
+    pub fn apart(&self) -> Self {
+        self.on(self.database.apart())
     }
 
     /// The bell that is rung when the game has changed.

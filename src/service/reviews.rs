@@ -14,7 +14,7 @@ use crate::ids::{GameId, PlayerId};
 use crate::store::{self, By, EventRow, StoredGame, StoredReview};
 
 /// How long a game is thought about in all.
-const BUDGET: Duration = Duration::from_secs(15);
+pub const REVIEW_BUDGET: Duration = Duration::from_secs(15);
 /// Each position has this part of what is left of the budget, so that hard ones leave something to the others.
 const PART: u32 = 4;
 /// In which a review is answered, pauses for the turns of others included: less than any client waits.
@@ -105,6 +105,20 @@ impl From<i16> for Outcome {
     }
 }
 
+/// A finished game that can be reviewed, with its review if there is one already.
+pub struct Reviewable {
+    id: GameId,
+    course: Course,
+    kept: Option<StoredReview>,
+}
+
+impl Reviewable {
+    /// Whether the review has yet to be computed.
+    pub fn is_new(&self) -> bool {
+        self.kept.is_none()
+    }
+}
+
 /// The moves of a game, with the positions before each of them and after the last.
 struct Course {
     moves: Vec<(EventRow, Seat, u8, By)>,
@@ -112,11 +126,11 @@ struct Course {
 }
 
 impl Service {
-    /// The review of a finished game that `viewer` may see.
+    /// A finished game that `viewer` may see, to be reviewed.
     ///
     /// # Errors
-    /// `GameNotFound`, `NotOver`, `NotReviewable`, or `ThinkingBusy`.
-    pub async fn review(&self, viewer: Option<PlayerId>, id: GameId) -> Result<Review> {
+    /// `GameNotFound`, `NotOver` or `NotReviewable`.
+    pub async fn reviewable(&self, viewer: Option<PlayerId>, id: GameId) -> Result<Reviewable> {
         let (game, log) = self.log(viewer, id).await?;
         if !game.game.is_over() {
             return Err(Error::NotOver);
@@ -126,7 +140,16 @@ impl Service {
             return Err(Error::NotReviewable);
         }
         let course = Course::of(&game, &log)?;
-        let kept = match self.kept_review(id).await? {
+        Ok(Reviewable { id, course, kept: self.kept_review(id).await? })
+    }
+
+    /// The review of a game, computed now if it is new.
+    ///
+    /// # Errors
+    /// `ThinkingBusy`.
+    pub async fn review(&self, game: Reviewable) -> Result<Review> {
+        let Reviewable { id, course, kept } = game;
+        let kept = match kept {
             Some(kept) => kept,
             None => self.new_review(id, &course).await?,
         };
@@ -147,7 +170,7 @@ impl Service {
     /// Computes a review and keeps it, one at a time in each process; of several processes the first to be done counts.
     async fn new_review(&self, id: GameId, course: &Course) -> Result<StoredReview> {
         let end = Instant::now() + WITHIN;
-        let busy = |_| Error::ThinkingBusy { seconds: BUDGET.as_secs() };
+        let busy = |_| Error::ThinkingBusy { seconds: REVIEW_BUDGET.as_secs() };
         let _alone = timeout(PATIENCE, self.reviewing.lock()).await.map_err(busy)?;
         if let Some(kept) = self.kept_review(id).await? {
             return Ok(kept);
@@ -166,7 +189,7 @@ impl Service {
 
     /// Judges every position, and says whether there was time until `end` for all that the budget allows.
     async fn judge(&self, course: &Course, end: Instant) -> Result<(StoredReview, bool)> {
-        let mut left = BUDGET;
+        let mut left = REVIEW_BUDGET;
         let moves = course.moves.len();
         let mut review = StoredReview { margins: vec![None; moves + 1], best: vec![None; moves] };
         for (i, position) in course.positions.iter().copied().enumerate().rev() {

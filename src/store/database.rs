@@ -8,12 +8,16 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
+use tokio::time::timeout;
+
 use super::Result;
 
 /// Connections of one thread: on two cores 8 to 16 in all were best.
 const CONNECTIONS: u32 = 6;
 /// How many of these are kept at hand.
 const AT_HAND: usize = 3;
+/// In which a connection that was given up has to answer, or is closed: its host may have vanished without a word.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// After how long a rest a connection is pinged before it is used: the database may have been restarted.
 const RESTED: Duration = Duration::from_secs(30);
 
@@ -31,9 +35,10 @@ pub struct Database {
 type AtHand = Arc<Mutex<Vec<(Instant, PoolConnection<Postgres>)>>>;
 
 /// A connection for statements that stand alone. Say [`Connection::done`] when they have succeeded; one that is simply
-/// dropped is pinged before anybody else gets it.
+/// dropped is pinged before anybody else gets it, and closed if it does not answer.
 pub struct Connection {
-    connection: PoolConnection<Postgres>,
+    /// `None` only while it is given back.
+    connection: Option<PoolConnection<Postgres>>,
     at_hand: AtHand,
 }
 
@@ -66,6 +71,13 @@ impl Database {
         Self { pool, at_hand: Arc::default() }
     }
 
+    /// The same database over one connection more, which is for nobody else.
+    pub fn apart(&self) -> Self {
+        let options = self.pool.options().clone().max_connections(1);
+        let pool = options.connect_lazy_with((*self.pool.connect_options()).clone());
+        Self { pool, at_hand: Arc::default() }
+    }
+
     /// A connection.
     ///
     /// # Errors
@@ -76,7 +88,7 @@ impl Database {
             Some((_, connection)) => connection,
             None => self.pool.acquire().await?,
         };
-        Ok(Connection { connection, at_hand: self.at_hand.clone() })
+        Ok(Connection { connection: Some(connection), at_hand: self.at_hand.clone() })
     }
 
     /// A transaction, rolled back unless it is committed.
@@ -104,11 +116,25 @@ impl Database {
 
 impl Connection {
     /// Everything went well: the connection is kept at hand for the next request.
-    pub fn done(self) {
+    pub fn done(mut self) {
+        let connection = self.connection.take();
         let mut at_hand = lock(&self.at_hand);
         if at_hand.len() < AT_HAND {
-            at_hand.push((Instant::now(), self.connection));
+            at_hand.extend(connection.map(|connection| (Instant::now(), connection)));
         }
+    }
+}
+
+impl Drop for Connection {
+    /// The pool itself would wait for as long as the system takes to notice that nobody is there any more.
+    fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take() else { return };
+        tokio::spawn(async move {
+            let ping = timeout(ANSWERS_WITHIN, sqlx::Connection::ping(&mut *connection)).await;
+            if !matches!(ping, Ok(Ok(()))) {
+                connection.close_on_drop();
+            }
+        });
     }
 }
 
@@ -120,12 +146,12 @@ impl Deref for Connection {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        &self.connection
+        self.connection.as_ref().expect("it has not been given back")
     }
 }
 
 impl DerefMut for Connection {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.connection
+        self.connection.as_mut().expect("it has not been given back")
     }
 }

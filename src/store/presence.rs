@@ -8,14 +8,15 @@ use crate::ids::PlayerId;
 
 /// Beats the heart that all processes share. Whoever finds that it stood still, for three seconds or before the first
 /// beat of its own process (`first`), gives every turn anew that would have run out meanwhile, in the same statement.
-/// How many turns that were.
+/// How many turns that were. A last beat in the future is one from before the clock was set back: it does not count.
 pub async fn beat(db: &mut PgConnection, first: bool) -> Result<i64> {
     sqlx::query_scalar!(
         r#"with old as (
                select at, at < now() - interval '3 seconds' as stood from heartbeat where single for update
            ), beat as (
                update heartbeat h
-               set at = greatest(h.at, now()), resumed_at = case when old.stood then now() else h.resumed_at end
+               set at = case when h.at > now() + interval '3 seconds' then now() else greatest(h.at, now()) end,
+                   resumed_at = case when old.stood then now() else h.resumed_at end
                from old where h.single
            ), anew as (
                update game g

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use super::{ANSWERS_WITHIN, MOST, within};
 use crate::ids::GameId;
 use crate::service::Service;
 
@@ -19,14 +20,14 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Beats, and lets the other loops begin with the first beat: before it nobody knows what happened while no process
 /// was there.
-pub async fn beat(service: Arc<Service>, alive: watch::Sender<bool>) {
+pub async fn beat(service: Service, alive: watch::Sender<bool>) {
     while !service.stopping.is_cancelled() {
         let first = !*alive.borrow();
-        match service.beat(first).await {
+        match within(ANSWERS_WITHIN, service.beat(first)).await {
             Ok(()) => {
                 alive.send_replace(true);
             }
-            Err(error) => tracing::warn!(error.message = %error, "the heart cannot beat"),
+            Err(error) => tracing::warn!(error.message = error, "the heart cannot beat"),
         }
         tokio::select! {
             () = sleep(BEAT_EVERY) => {}
@@ -42,8 +43,8 @@ pub async fn write_heard(service: Arc<Service>) {
             () = sleep(WRITE_EVERY) => false,
             () = service.stopping.cancelled() => true,
         };
-        if let Err(error) = service.write_heard().await {
-            tracing::warn!(error.message = %error, "cannot write who is there; it is tried again");
+        if let Err(error) = within(ANSWERS_WITHIN, service.write_heard()).await {
+            tracing::warn!(error.message = error, "cannot write who is there; it is tried again");
         }
         if stops {
             return;
@@ -56,7 +57,8 @@ pub async fn write_heard(service: Arc<Service>) {
 pub async fn watch_time(service: Arc<Service>) {
     let mut attending: JoinSet<()> = JoinSet::new();
     while !service.stopping.is_cancelled() {
-        let next = match service.take_due().await {
+        let full = attending.len() >= MOST;
+        let next = match look(&service, full).await {
             Ok((games, next)) => {
                 for game in games {
                     attending.spawn(attend(service.clone(), game));
@@ -64,12 +66,13 @@ pub async fn watch_time(service: Arc<Service>) {
                 next
             }
             Err(error) => {
-                tracing::warn!(error.message = %error, "cannot look for what is due");
+                tracing::warn!(error.message = error, "cannot look for what is due");
                 TRY_AGAIN
             }
         };
         tokio::select! {
             () = sleep(next) => {}
+            Some(_) = attending.join_next(), if full => {}
             () = service.stopping.cancelled() => {}
         }
         while attending.try_join_next().is_some() {}
@@ -77,8 +80,13 @@ pub async fn watch_time(service: Arc<Service>) {
     attending.shutdown().await;
 }
 
+/// What is due, unless there is too much of it already, and when to look again.
+async fn look(service: &Service, full: bool) -> Result<(Vec<GameId>, Duration), String> {
+    if full { Ok((Vec::new(), TRY_AGAIN)) } else { within(ANSWERS_WITHIN, service.take_due()).await }
+}
+
 async fn attend(service: Arc<Service>, game: GameId) {
-    if let Err(error) = service.attend(game).await {
-        tracing::warn!(error.message = %error, game.id = %game, "what was due failed; it is tried again");
+    if let Err(error) = within(ANSWERS_WITHIN, service.attend(game)).await {
+        tracing::warn!(error.message = error, game.id = %game, "what was due failed; it is tried again");
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::{ANSWERS_WITHIN, MOST, within};
 use crate::ids::GameId;
 use crate::service::{ComputerTurn, Service};
 
@@ -26,20 +27,20 @@ pub async fn play_turns(service: Arc<Service>) {
         // Before looking: what this process holds must not seem to be free.
         if !held.is_empty() && renew_at <= Instant::now() {
             let games: Vec<GameId> = held.values().copied().collect();
-            if let Err(error) = service.keep_computer_turns(&games).await {
-                tracing::warn!(error.message = %error, "cannot renew leases; others may think about the same");
+            if let Err(error) = within(ANSWERS_WITHIN, service.keep_computer_turns(&games)).await {
+                tracing::warn!(error.message = error, "cannot renew leases; others may think about the same");
             }
             renew_at = Instant::now() + RENEW_EVERY;
         }
         let mut games = service.computer_turns.take();
-        if look_at <= Instant::now() {
-            let next = match service.take_computer_turns().await {
+        if look_at <= Instant::now() && held.len() < MOST {
+            let next = match within(ANSWERS_WITHIN, service.take_computer_turns()).await {
                 Ok((found, next)) => {
                     games.extend(found.into_iter().filter(|game| !held.values().any(|held| held == game)));
                     next
                 }
                 Err(error) => {
-                    tracing::warn!(error.message = %error, "cannot look for computer turns");
+                    tracing::warn!(error.message = error, "cannot look for computer turns");
                     TRY_AGAIN
                 }
             };
@@ -49,7 +50,11 @@ pub async fn play_turns(service: Arc<Service>) {
             let task = playing.spawn(play_game(service.clone(), game));
             held.insert(task.id(), game);
         }
-        let wake_at = if held.is_empty() { look_at } else { look_at.min(renew_at) };
+        let wake_at = match held.len() {
+            0 => look_at,
+            MOST.. => renew_at,
+            _ => look_at.min(renew_at),
+        };
         tokio::select! {
             () = service.computer_turns.rung() => {}
             Some(done) = playing.join_next_with_id(), if !playing.is_empty() => forget(&mut held, done),

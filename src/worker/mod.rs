@@ -9,18 +9,25 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use crate::service::Service;
+use crate::service::{Result, Service};
 
 /// How often what has outlived its use is looked for.
 const CLEAN_EVERY: Duration = Duration::from_secs(600);
+
+/// How much of a kind a process is at before it looks for more: the rest is left to others, or waits in the database.
+const MOST: usize = 128;
+/// In which the database has to answer: its host may have vanished without a word.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// And for the clean-up, whose statements may have much to delete.
+const CLEANED_WITHIN: Duration = Duration::from_secs(60);
 
 /// All loops, running until the service stops.
 pub fn start(service: &Arc<Service>) -> JoinSet<()> {
     let mut loops = JoinSet::new();
     let (alive, begun) = watch::channel(false);
-    loops.spawn(clock::beat(service.clone(), alive));
+    loops.spawn(clock::beat(service.apart(), alive));
     loops.spawn(after_the_first_beat(begun.clone(), computer::play_turns(service.clone())));
     loops.spawn(after_the_first_beat(begun, clock::watch_time(service.clone())));
     loops.spawn(clock::write_heard(service.clone()));
@@ -35,14 +42,22 @@ async fn after_the_first_beat(mut begun: watch::Receiver<bool>, work: impl Futur
     }
 }
 
+/// What a call comes to, if that is known in this time; else why not.
+async fn within<T>(time: Duration, call: impl Future<Output = Result<T>>) -> std::result::Result<T, String> {
+    match timeout(time, call).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("no answer within {} s", time.as_secs())),
+    }
+}
+
 async fn clean_up(service: Arc<Service>) {
     loop {
         tokio::select! {
             () = sleep(CLEAN_EVERY) => {}
             () = service.stopping.cancelled() => return,
         }
-        if let Err(error) = service.forget_old().await {
-            tracing::warn!(error.message = %error, "clean-up failed; it is tried again later");
+        if let Err(error) = within(CLEANED_WITHIN, service.forget_old()).await {
+            tracing::warn!(error.message = error, "clean-up failed; it is tried again later");
         }
     }
 }

@@ -56,23 +56,26 @@ async fn run_out(server: &TestServer, player: &Player, game: &str) -> Value {
 #[test]
 fn a_move_nine_tenths_of_a_second_late_counts() {
     test(async |server| {
-        let (people, _, game) = server.group_game(limited(2), 2).await;
-        let (id, seat) = (text(&game["id"]), mover(&game));
-        late(server, id, 0.9).await;
-        let legal = number(&game["legal"][5]);
-        // A machine that is busy for the tenth of a second in between has made it too late.
-        let answer = people[seat].sow(id, legal, 0).await;
-        if answer.status == 409 {
-            let played = answer.json()["game"]["last_event"].clone();
-            assert_eq!(played["by"], "clock");
+        for _ in 0..10 {
+            let (people, _, game) = server.group_game(limited(2), 2).await;
+            let (id, seat) = (text(&game["id"]), mover(&game));
+            late(server, id, 0.9).await;
+            let legal = number(&game["legal"][5]);
+            // A machine that is busy for the tenth of a second in between has made it too late.
+            let answer = people[seat].sow(id, legal, 0).await;
+            if answer.status == 409 {
+                assert_eq!(answer.json()["game"]["last_event"]["by"], "clock");
+                continue;
+            }
+            let played = answer.ok(200);
+            assert_eq!(
+                (&played["accepted"]["by"], &played["accepted"]["pit"]),
+                (&json!("player"), &json!(legal))
+            );
+            assert_eq!(log(server, id).await, [format!("move {seat} player")]);
             return;
         }
-        let played = answer.ok(200);
-        assert_eq!(
-            (&played["accepted"]["by"], &played["accepted"]["pit"]),
-            (&json!("player"), &json!(legal))
-        );
-        assert_eq!(log(server, id).await, [format!("move {seat} player")]);
+        panic!("too late ten times");
     });
 }
 

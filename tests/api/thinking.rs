@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mancala_server::engine::{Position, Rules, RulesRequest, Seat, Variant};
+use mancala_server::ids::PlayerId;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -32,9 +33,15 @@ fn analysis(player: &Player, budget_ms: u64) -> JoinHandle<Answer> {
     tokio::spawn(async move { player.post("/v1/analysis", body).await })
 }
 
-/// Waits until so many studies wait behind the one that is thought about.
-async fn until_waiting(server: &TestServer, studies: f64) {
-    while (sum(&metrics(server).await, "mancala_thinking_queue", &["studies"]) - studies).abs() > 0.1 {
+/// Waits until it is true of how many studies wait behind the one that is thought about.
+async fn until_waiting(server: &TestServer, enough: impl Fn(f64) -> bool) {
+    let began = Instant::now();
+    loop {
+        let studies = sum(&metrics(server).await, "mancala_thinking_queue", &["studies"]);
+        if enough(studies) {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{studies} wait");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -70,14 +77,22 @@ fn a_flood_of_analyses_is_refused_and_slows_no_game() {
         }))
         .await;
         let flood: Vec<_> = people.iter().map(|player| analysis(player, 1_800)).collect();
-        until_waiting(server, 16.0).await;
-        let late = analysis(&people[0], 100).await.unwrap();
+        until_waiting(server, |n| n >= 15.0).await;
+        // The first of the late that is answered is one for whom there was no place left.
+        let mut late: tokio::task::JoinSet<_> = people[..4]
+            .iter()
+            .cloned()
+            .map(|player| async move { analysis(&player, 100).await.unwrap() })
+            .collect();
+        let late = late.join_next().await.unwrap().unwrap();
         let seconds: u64 = late.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((1..=30).contains(&seconds), "{seconds}");
         assert!(!late.headers.contains_key("ratelimit"), "what is not taken up costs nothing");
         late.problem(429, "thinking_busy");
         let player = server.guest("Ana").await;
         let game = solo(&player, "medium").await;
+        // Hints have places of their own.
+        player.get(&format!("/v1/games/{}/hint?level=easy", text(&game["id"]))).await.ok(200);
         for _ in 0..6 {
             let Some(took) = exchange(&player, text(&game["id"])).await else { break };
             assert!(took < Duration::from_secs(3), "{took:?}");
@@ -89,6 +104,23 @@ fn a_flood_of_analyses_is_refused_and_slows_no_game() {
             }
         }
         // Whoever waits is gone when the server stops, and holds nothing up.
+    });
+}
+
+#[test]
+fn a_player_has_four_analyses_waiting_at_most() {
+    test(async |server| {
+        let player = server.guest("Ana").await;
+        let asked: Vec<_> = (0..5).map(|_| analysis(&player, 1_800)).collect();
+        until_waiting(server, |n| n >= 4.0).await;
+        let refused = analysis(&player, 100).await.unwrap();
+        assert!(refused.headers.contains_key("retry-after"));
+        refused.problem(429, "thinking_busy");
+        // Others have their own places.
+        let other = analysis(&server.guest("Ben").await, 100);
+        until_waiting(server, |n| n >= 5.0).await;
+        other.abort();
+        asked.iter().for_each(JoinHandle::abort);
     });
 }
 
@@ -123,18 +155,20 @@ fn whoever_goes_away_is_not_thought_for_any_more() {
         let position = Position::start(rules, Seat::new(0).unwrap()).unwrap();
         let ask = || {
             let service = server.service().clone();
-            tokio::spawn(async move { service.analyse(position, Duration::from_secs(5)).await })
+            tokio::spawn(
+                async move { service.analyse(PlayerId::new(), position, Duration::from_secs(5)).await },
+            )
         };
         let first = ask();
         let waiting: Vec<_> = (0..3).map(|_| ask()).collect();
-        until_waiting(server, 3.0).await;
+        until_waiting(server, |n| n >= 3.0).await;
         let began = Instant::now();
         first.abort();
         waiting.iter().for_each(JoinHandle::abort);
         analysis(&server.guest("Ben").await, 100).await.unwrap().ok(200);
         // Twenty seconds were asked for before.
         assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
-        until_waiting(server, 0.0).await;
+        until_waiting(server, |n| n < 1.0).await;
     });
 }
 
@@ -173,7 +207,7 @@ fn a_server_stops_at_once_though_it_thinks() {
         let server = TestServer::start(0).await;
         let player = server.guest("Ana").await;
         let asked: Vec<_> = (0..3).map(|_| analysis(&player, 5_000)).collect();
-        until_waiting(&server, 2.0).await;
+        until_waiting(&server, |n| n >= 2.0).await;
         let began = Instant::now();
         server.stop().await;
         assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());

@@ -58,27 +58,28 @@ impl Service {
         if stored.game.position().to_move() != Some(seat) || stored.game.is_resigned(seat) {
             return Err(Conflict::NotYourTurn.with(stored));
         }
-        self.thinking.has_room(Kind::Hint(Level::Easy))?;
+        self.thinking.has_room(Kind::Hint(Level::Easy, player))?;
         Ok(stored)
     }
 
-    /// What `level` would play in a running game as it stands.
+    /// What `level` would play in a running game as it stands, for `player`.
     ///
     /// # Errors
     /// `ThinkingBusy`.
-    pub async fn hint(&self, stored: &StoredGame, level: Level) -> Result<Hint> {
+    pub async fn hint(&self, player: PlayerId, stored: &StoredGame, level: Level) -> Result<Hint> {
         let position = *stored.game.position();
         let key = (stored.id, stored.seq, level);
         if let Some(kept) = self.kept_hints().get(&key) {
             return Ok(kept.clone());
         }
         let seed = seed_of_turn(stored.seed, stored.seq);
-        let studied = self.thinking.study(Kind::Hint(level), full_time(level), move |computers, go_on| {
+        let kind = Kind::Hint(level, player);
+        let studied = self.thinking.study(kind, full_time(level), move |computers, go_on| {
             let choice = computers.choose(level, &position, seed, go_on);
             (choice, choice.as_ref().map(effort))
         });
         let choice = studied.await?.answer.ok_or(Error::ThinkingFailed)?;
-        let exact = self.exact_margin(level, position, choice.pit).await;
+        let exact = self.exact_margin(kind, position, choice.pit).await;
         let reasons = reasons::of(&position, &choice, exact);
         let hint = Hint { seq: stored.seq, level, pit: choice.pit, reasons };
         let mut kept = self.kept_hints();
@@ -93,12 +94,12 @@ impl Service {
     }
 
     /// The exact margin of the position, if it can be found quickly and `pit` keeps it.
-    async fn exact_margin(&self, level: Level, position: Position, pit: u8) -> Option<i16> {
+    async fn exact_margin(&self, kind: Kind, position: Position, pit: u8) -> Option<i16> {
         let rules = position.rules();
         if rules.variant() != Variant::Kalah || rules.players() != 2 {
             return None;
         }
-        let studied = self.thinking.study(Kind::Hint(level), EXACT_BUDGET, move |computers, go_on| {
+        let studied = self.thinking.study(kind, EXACT_BUDGET, move |computers, go_on| {
             let margin = computers.margin(&position, go_on);
             (margin.filter(|_| margin_after(computers, &position, pit, go_on) == margin), None)
         });

@@ -17,6 +17,7 @@ use self::threads::Shared;
 use super::{Error, Result, Service};
 use crate::cpu::{Choice, Computers, Level};
 use crate::engine::Position;
+use crate::ids::PlayerId;
 use crate::telemetry::{Metrics, Thought};
 
 /// In which a study is answered, however many turns it has to give way to: less than any client waits.
@@ -35,10 +36,10 @@ pub(super) enum Kind {
     /// A sowing that a game waits for. One that follows from an extra sowing comes before the turns of others, so that a
     /// chain has to queue only once.
     Turn { level: Level, again: bool },
-    /// A hint for somebody in a game, who waits for it.
-    Hint(Level),
-    /// An analysis that somebody has asked for.
-    Analysis,
+    /// A hint for a player in a game, who waits for it.
+    Hint(Level, PlayerId),
+    /// An analysis that a player has asked for.
+    Analysis(PlayerId),
     /// A step of a review.
     Review,
 }
@@ -83,16 +84,24 @@ impl Kind {
     fn as_str(self) -> &'static str {
         match self {
             Self::Turn { .. } => "turn",
-            Self::Hint(_) => "hint",
-            Self::Analysis => "analysis",
+            Self::Hint(..) => "hint",
+            Self::Analysis(_) => "analysis",
             Self::Review => "review",
         }
     }
 
     fn level(self) -> Option<Level> {
         match self {
-            Self::Turn { level, .. } | Self::Hint(level) => Some(level),
-            Self::Analysis | Self::Review => None,
+            Self::Turn { level, .. } | Self::Hint(level, _) => Some(level),
+            Self::Analysis(_) | Self::Review => None,
+        }
+    }
+
+    /// Who has asked, where that counts.
+    fn player(self) -> Option<PlayerId> {
+        match self {
+            Self::Hint(_, player) | Self::Analysis(player) => Some(player),
+            Self::Turn { .. } | Self::Review => None,
         }
     }
 
@@ -102,7 +111,7 @@ impl Kind {
 
     /// Whether it goes before others of its queue.
     fn is_urgent(self) -> bool {
-        matches!(self, Self::Turn { again: true, .. } | Self::Hint(_))
+        matches!(self, Self::Turn { again: true, .. } | Self::Hint(..))
     }
 }
 
@@ -113,6 +122,12 @@ pub(super) fn full_time(level: Level) -> Duration {
         Level::Easy | Level::Medium | Level::Hard => Duration::from_millis(700),
         Level::Perfect => Duration::from_millis(850),
     }
+}
+
+/// How long a level thinks about a turn when nobody else asks. A sowing that was just earned gets half: a chain of five
+/// is then over within three seconds, however long its first one had to wait.
+fn time_for(level: Level, again: bool) -> Duration {
+    if again { full_time(level) / 2 } else { full_time(level) }
 }
 
 impl Service {
@@ -163,7 +178,7 @@ impl Thinking {
             let choice = computers.choose(level, &position, seed, go_on);
             (choice, choice.as_ref().map(effort))
         };
-        let (job, asked) = job(Kind::Turn { level, again }, full_time(level), think);
+        let (job, asked) = job(Kind::Turn { level, again }, time_for(level, again), think);
         if !self.shared.ask(job) {
             return None;
         }
@@ -177,7 +192,7 @@ impl Thinking {
     /// What `think` comes to on the thread of studies, for `budget` at most.
     ///
     /// # Errors
-    /// `ThinkingBusy` when too much waits already, or turns leave no time for it; `ThinkingFailed` when the search does.
+    /// `ThinkingBusy` when too much waits already, in all or of one player, or turns leave no time for it; `ThinkingFailed` when the search does.
     pub(super) async fn study<T: Send + 'static>(
         &self,
         kind: Kind,
@@ -186,12 +201,12 @@ impl Thinking {
     ) -> Result<Studied<T>> {
         let (job, asked) = job(kind, budget, think);
         if !self.shared.ask(job) {
-            return Err(self.busy());
+            return Err(self.busy(kind));
         }
         match asked.answer.await {
             Ok((Some(answer), took)) => Ok(Studied { answer, took }),
             Ok((None, _)) => Err(Error::ThinkingFailed),
-            Err(_) => Err(self.busy()),
+            Err(_) => Err(self.busy(kind)),
         }
     }
 
@@ -200,11 +215,11 @@ impl Thinking {
     /// # Errors
     /// `ThinkingBusy` if not.
     pub(super) fn has_room(&self, kind: Kind) -> Result<()> {
-        if self.shared.lock().has_room(kind) { Ok(()) } else { Err(self.busy()) }
+        if self.shared.lock().has_room(kind) { Ok(()) } else { Err(self.busy(kind)) }
     }
 
-    fn busy(&self) -> Error {
-        Error::ThinkingBusy { seconds: self.shared.lock().wait().as_secs().max(1) }
+    fn busy(&self, kind: Kind) -> Error {
+        Error::ThinkingBusy { seconds: self.shared.lock().wait(kind).as_secs().max(1) }
     }
 
     /// How many turns and studies wait.
@@ -273,8 +288,10 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Thinking};
+    use super::allowance::ANSWER_WITHIN;
+    use super::{Kind, Thinking, time_for};
     use crate::cpu::{Computers, Level, Memory};
+    use crate::ids::PlayerId;
     use crate::service::Error;
     use crate::telemetry::Metrics;
     use std::sync::Arc;
@@ -299,7 +316,8 @@ mod tests {
     fn a_search_that_fails_takes_nothing_down_with_it() {
         block_on(async {
             let thinking = thinking();
-            for kind in [Kind::Analysis, Kind::Review, Kind::Hint(Level::Hard)] {
+            let player = PlayerId::new();
+            for kind in [Kind::Analysis(player), Kind::Review, Kind::Hint(Level::Hard, player)] {
                 let failed = thinking.study(kind, SHORT, |_, _| -> ((), _) { panic!("as it were") }).await;
                 assert!(matches!(failed, Err(Error::ThinkingFailed)));
                 let next = thinking.study(kind, SHORT, |_, _| (7, None)).await.unwrap();
@@ -312,7 +330,7 @@ mod tests {
     fn a_study_has_its_budget_and_says_how_much_it_took() {
         block_on(async {
             let thinking = thinking();
-            let studied = thinking.study(Kind::Analysis, SHORT, |_, go_on| {
+            let studied = thinking.study(Kind::Analysis(PlayerId::new()), SHORT, |_, go_on| {
                 let mut asked = 0_u64;
                 while go_on() {
                     asked += 1;
@@ -325,11 +343,19 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_of_five_sowings_is_over_within_three_seconds() {
+        for level in [Level::Medium, Level::Hard, Level::Perfect] {
+            let whole = ANSWER_WITHIN + 4 * time_for(level, true);
+            assert!(whole < Duration::from_secs(3), "{level:?}: {whole:?}");
+        }
+    }
+
+    #[test]
     fn what_is_closed_takes_nothing_up() {
         block_on(async {
             let thinking = thinking();
             thinking.close();
-            let refused = thinking.study(Kind::Analysis, SHORT, |_, _| ((), None)).await;
+            let refused = thinking.study(Kind::Analysis(PlayerId::new()), SHORT, |_, _| ((), None)).await;
             assert!(matches!(refused, Err(Error::ThinkingBusy { seconds: 1.. })));
         });
     }

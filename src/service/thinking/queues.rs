@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use super::allowance::allowance;
 use super::{Job, Kind, STUDY_WITHIN};
 
-/// How many studies may wait.
-const MOST_STUDIES: usize = 16;
-/// And for how long all together: each could still be answered in time.
+/// How many analyses may wait, of all players and of one.
+const MOST_ANALYSES: (usize, usize) = (16, 4);
+/// How many hints: their places are their own, so that analyses never take a hint away from a game.
+const MOST_HINTS: (usize, usize) = (8, 2);
+/// How long there may be to think before an analysis, which could still be answered in time.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Both queues, and how many turns are being thought about.
@@ -55,16 +57,27 @@ impl Queues {
         self.thinking + self.turns.iter().filter(|job| job.is_wanted()).count() >= threads
     }
 
-    /// Whether one more of this kind may wait. Turns always may: a game has to go on. So may the steps of reviews, which
-    /// follow one another, so that there is never more than one.
+    /// Whether one more of this kind, and of its player, may wait. Turns always may: a game has to go on. So may the steps
+    /// of reviews, which follow one another, so that there is never more than one.
     pub(super) fn has_room(&self, kind: Kind) -> bool {
-        let always = kind.is_turn() || kind == Kind::Review;
-        always || (self.lengths().1 < MOST_STUDIES && self.wait() < LONGEST_WAIT)
+        let (most, of_one) = match kind {
+            Kind::Turn { .. } | Kind::Review => return true,
+            Kind::Hint(..) => MOST_HINTS,
+            Kind::Analysis(_) => MOST_ANALYSES,
+        };
+        let alike = || self.wanted_studies().filter(|job| job.kind.as_str() == kind.as_str());
+        let own = alike().filter(|job| job.kind.player() == kind.player()).count();
+        own < of_one && alike().count() < most && (kind.is_urgent() || self.wait(kind) < LONGEST_WAIT)
     }
 
-    /// For how long the studies that wait may be thought about.
-    pub(super) fn wait(&self) -> Duration {
-        self.studies.iter().filter(|job| job.is_wanted()).map(|job| job.budget).sum()
+    /// For how long may be thought about the studies that one of this kind comes after.
+    pub(super) fn wait(&self, kind: Kind) -> Duration {
+        let before = self.wanted_studies().filter(|job| job.kind.is_urgent() || !kind.is_urgent());
+        before.map(|job| job.budget).sum()
+    }
+
+    fn wanted_studies(&self) -> impl Iterator<Item = &Job> {
+        self.studies.iter().filter(|job| job.is_wanted())
     }
 
     /// How many turns and studies wait.
@@ -84,8 +97,9 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::super::{Asked, Kind, job};
-    use super::{MOST_STUDIES, Queues};
+    use super::{MOST_ANALYSES, MOST_HINTS, Queues};
     use crate::cpu::Level;
+    use crate::ids::PlayerId;
     use std::time::Duration;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -117,26 +131,52 @@ mod tests {
         let mut queues = Queues::default();
         let gone = ask(&mut queues, turn(Level::Hard, false), SECOND);
         let kept = ask(&mut queues, turn(Level::Medium, false), SECOND);
-        let study = ask(&mut queues, Kind::Analysis, SECOND);
+        let analysis = Kind::Analysis(PlayerId::new());
+        let study = ask(&mut queues, analysis, SECOND);
         assert_eq!(queues.lengths(), (2, 1));
         drop((gone, study));
-        assert_eq!((queues.lengths(), queues.wait()), ((1, 0), Duration::ZERO));
+        assert_eq!((queues.lengths(), queues.wait(analysis)), ((1, 0), Duration::ZERO));
         assert_eq!(queues.next_turn(1).map(|(job, _)| job.kind), Some(turn(Level::Medium, false)));
         assert!(queues.next_turn(1).is_none() && queues.next_study().is_none());
         drop(kept);
     }
 
     #[test]
-    fn studies_are_few_and_short_together_but_turns_and_reviews_always_have_room() {
-        for (budget, most) in [(SECOND, MOST_STUDIES), (5 * SECOND, 6)] {
+    fn analyses_are_few_and_short_together_but_hints_turns_and_reviews_have_room() {
+        for (budget, most) in [(SECOND, MOST_ANALYSES.0), (5 * SECOND, 6)] {
             let mut queues = Queues::default();
             let mut asked = Vec::new();
-            while queues.has_room(Kind::Analysis) {
-                asked.push(ask(&mut queues, Kind::Analysis, budget));
+            while queues.has_room(Kind::Analysis(PlayerId::new())) {
+                asked.push(ask(&mut queues, Kind::Analysis(PlayerId::new()), budget));
             }
             assert_eq!(asked.len(), most);
-            assert!(!queues.has_room(Kind::Hint(Level::Easy)));
+            for _ in 0..MOST_HINTS.0 {
+                let hint = Kind::Hint(Level::Easy, PlayerId::new());
+                assert!(queues.has_room(hint) && queues.wait(hint) < 8 * SECOND);
+                asked.push(ask(&mut queues, hint, SECOND));
+            }
+            assert!(!queues.has_room(Kind::Hint(Level::Easy, PlayerId::new())));
             assert!(queues.has_room(Kind::Review) && queues.has_room(turn(Level::Hard, false)));
+        }
+    }
+
+    #[test]
+    fn nobody_takes_the_places_of_others() {
+        let (one, other) = (PlayerId::new(), PlayerId::new());
+        let hint = |player| Kind::Hint(Level::Hard, player);
+        for (own, others, most) in [
+            (Kind::Analysis(one), Kind::Analysis(other), MOST_ANALYSES.1),
+            (hint(one), hint(other), MOST_HINTS.1),
+        ] {
+            let mut queues = Queues::default();
+            let mut asked = Vec::new();
+            while queues.has_room(own) {
+                asked.push(ask(&mut queues, own, SECOND));
+            }
+            assert_eq!(asked.len(), most);
+            assert!(queues.has_room(others));
+            asked.pop();
+            assert!(queues.has_room(own), "what is taken back leaves its place");
         }
     }
 
