@@ -74,7 +74,7 @@ impl From<&cpu::Analysis> for AnalysisAnswer {
     fn from(found: &cpu::Analysis) -> Self {
         let moves = found.moves.iter().map(|m| AnalysedMove { pit: m.pit, value: m.value, exact: m.exact });
         Self {
-            value: found.moves.iter().map(|m| m.value).max().unwrap_or_default(),
+            value: found.moves.iter().find(|m| m.pit == found.best).map_or(0, |m| m.value),
             moves: moves.collect(),
             best: found.best,
             line: found.line.clone(),

@@ -129,7 +129,9 @@ impl Service {
         let mut seq = stored.seq;
         while plan.game().position().to_move() == Some(seat) {
             let seed = seed_of_turn(stored.seed, seq);
-            let pit = self.choose_by(patience, level, *plan.game().position(), seed, seq > stored.seq).await;
+            let pit = self
+                .choose_by(patience, level, *plan.game().position(), seed, (seq - stored.seq).unsigned_abs())
+                .await;
             let pit = pit.expect("a seat to move has a move");
             plan.add(seat, Action::Move { pit }, Some(By::Clock)).expect("a legal move of the seat to move");
             seq += 1;
@@ -151,11 +153,11 @@ impl Service {
         level: Level,
         position: Position,
         seed: u64,
-        again: bool,
+        earned: u32,
     ) -> Option<u8> {
-        match timeout_at(patience, self.thinking.choose(level, position, seed, again)).await {
+        match timeout_at(patience, self.thinking.choose(level, position, seed, earned)).await {
             Ok(Some(pit)) => Some(pit),
-            _ => self.thinking.choose(Level::Easy, position, seed, again).await,
+            _ => self.thinking.choose(Level::Easy, position, seed, earned).await,
         }
     }
 

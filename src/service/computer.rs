@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::thinking::seed_of_turn;
+use super::thinking::{BRIEF, seed_of_turn};
 use super::turn::Turn;
 use super::write::Plan;
 use super::{Result, Service};
 use crate::engine::Action;
 use crate::ids::GameId;
-use crate::store::{self, By, Condition, Lease, StoredGame};
+use crate::store::{self, By, Condition, Lease};
 
 /// How long a process has a computer's turn to itself, in seconds, unless it renews that: how long a turn waits whose
 /// process has died.
@@ -26,8 +26,11 @@ pub enum ComputerTurn {
     NotDue,
     /// It has played and the turn is somebody else's.
     Played,
-    /// It has the next turn as well.
-    DueAgain,
+    /// It has the turn again, of the same seat or another.
+    DueAgain {
+        /// How many further sowings the seat has earned in its turn.
+        earned: u32,
+    },
 }
 
 /// Computer turns that this process has just written, with the lease on them: nobody has to look for those.
@@ -91,11 +94,12 @@ impl Service {
     }
 
     /// Plays one sowing of a game in which the computer has the turn, if it is so.
-    /// Harmless to call at any time, from any number of processes: the guard lets one write through.
+    /// Harmless to call at any time, from any number of processes: the guard lets one write through. `earned` is what
+    /// the last call said.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn play_computer_turn(&self, id: GameId) -> Result<ComputerTurn> {
+    pub async fn play_computer_turn(&self, id: GameId, earned: u32) -> Result<ComputerTurn> {
         let mut db = self.database.connection().await?;
         let stored = store::game(&mut db, id, None).await?;
         db.done();
@@ -105,19 +109,23 @@ impl Service {
         let position = *stored.game.position();
         // No connection is held while it thinks.
         let seed = seed_of_turn(stored.seed, stored.seq);
-        let again =
-            stored.last_event.is_some_and(|last| last.by == Some(By::Computer) && last.seat == Some(seat));
-        let pit = self.thinking.choose(level, position, seed, again).await;
+        // Nobody waits for a game that all people have resigned.
+        let seats = stored.game.rules().seats().zip(&stored.seats);
+        let awaited = seats.into_iter().any(|(s, who)| who.person().is_some() && !stored.game.is_resigned(s));
+        let pit = self.thinking.choose(level, position, seed, if awaited { earned } else { BRIEF }).await;
         let Some(pit) = pit else { return Ok(ComputerTurn::NotDue) };
         let mut plan = Plan::new(&stored);
         plan.add(seat, Action::Move { pit }, Some(By::Computer)).expect("a legal move of the seat to move");
         let mut db = self.database.connection().await?;
         let written = self.commit(&mut db, plan, Condition::Always).await?;
         db.done();
-        let is_computers =
-            |now: &StoredGame| matches!(Turn::of(&now.game, &now.seats, &now.options), Turn::Computer(..));
         // Not written: somebody else has acted; whether the turn is still the computer's is for the next look.
-        let again = written.is_none_or(|(now, _)| is_computers(&now));
-        Ok(if again { ComputerTurn::DueAgain } else { ComputerTurn::Played })
+        let Some((now, _)) = written else { return Ok(ComputerTurn::DueAgain { earned: 0 }) };
+        Ok(match Turn::of(&now.game, &now.seats, &now.options) {
+            Turn::Computer(next, _) => {
+                ComputerTurn::DueAgain { earned: if next == seat { earned + 1 } else { 0 } }
+            }
+            _ => ComputerTurn::Played,
+        })
     }
 }

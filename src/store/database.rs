@@ -64,6 +64,8 @@ impl Database {
                 ("enable_seqscan", "off"),
                 ("enable_bitmapscan", "off"),
                 ("enable_sort", "off"),
+                // What has to be sorted all the same looks so dear then that it would be compiled each time.
+                ("jit", "off"),
                 ("timezone", "UTC"),
                 ("statement_timeout", "15s"),
                 ("idle_in_transaction_session_timeout", "15s"),

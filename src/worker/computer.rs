@@ -77,9 +77,10 @@ fn forget(held: &mut HashMap<Id, GameId>, done: Result<(Id, ()), JoinError>) {
 
 /// Plays a game's computer turns until it has none. What fails is tried again when its lease has ended.
 async fn play_game(service: Arc<Service>, id: GameId) {
+    let mut chain = 0;
     loop {
-        match timeout(TURN_WITHIN, service.play_computer_turn(id)).await {
-            Ok(Ok(ComputerTurn::DueAgain)) => {}
+        match timeout(TURN_WITHIN, service.play_computer_turn(id, chain)).await {
+            Ok(Ok(ComputerTurn::DueAgain { earned })) => chain = earned,
             Ok(Ok(ComputerTurn::Played | ComputerTurn::NotDue)) => return,
             Ok(Err(error)) => {
                 tracing::warn!(error.message = %error, game.id = %id, "a computer turn failed; it is tried again");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// In which every turn is to have its answer, counted from the asking. The further sowings of a chain, each of which is a
-/// turn of its own, come first and have half of the full time, so that the whole is still over within three seconds.
+/// turn of its own, come first and have half the time of the one before, so that the whole is still over within three seconds.
 pub(super) const ANSWER_WITHIN: Duration = Duration::from_millis(1_200);
 /// What a turn has however many wait: enough to look a few moves ahead.
 const LEAST: Duration = Duration::from_millis(10);

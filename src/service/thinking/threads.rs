@@ -162,5 +162,5 @@ impl Shared {
 fn step_back() {
     // Elsewhere it would slow the whole process: on Linux each thread has its own.
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(5);
+    let _ = rustix::process::nice(10);
 }
