@@ -160,7 +160,10 @@ impl Service {
     /// # Errors
     /// When it does not answer.
     pub async fn is_ready(&self) -> Result<bool> {
-        Ok(store::is_ready(&mut *self.database.connection().await?).await?)
+        let mut db = self.database.connection().await?;
+        let ready = store::is_ready(&mut db).await?;
+        db.done();
+        Ok(ready)
     }
 
     /// Connections open and idle.
@@ -181,7 +184,9 @@ impl Service {
     pub async fn games_by_status(&self) -> Result<Counts> {
         let mut counted = self.counted.lock().await;
         if counted.as_ref().is_none_or(|(at, _)| at.elapsed() > Duration::from_secs(15)) {
-            let games = store::games_by_status(&mut *self.database.connection().await?).await?;
+            let mut db = self.database.connection().await?;
+            let games = store::games_by_status(&mut db).await?;
+            db.done();
             *counted = Some((Instant::now(), games));
         }
         Ok(counted.as_ref().map(|(_, games)| games.clone()).unwrap_or_default())

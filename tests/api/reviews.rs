@@ -238,7 +238,7 @@ fn a_game_that_ended_by_resignation_is_reviewed_up_to_there() {
         let next =
             people[0].post(&format!("/v1/groups/{}/games", text(&game["group_id"])), json!({})).await.ok(201);
         people[0].act(text(&next["id"]), "resign").await.ok(200);
-        let review = people[0].get(&format!("/v1/games/{}/review", text(&next["id"]))).await.ok(200);
+        let review = people[1].get(&format!("/v1/games/{}/review", text(&next["id"]))).await.ok(200);
         assert_eq!((&review["moves"], &review["exact"]), (&json!([]), &json!(true)));
     });
 }
