@@ -10,7 +10,10 @@ use super::limits::have_thought;
 use super::objects::By;
 use super::problem::{Failure, ProblemCode};
 use crate::ids::GameId;
-use crate::service::{self, REVIEW_BUDGET, Service};
+use crate::service::{self, Service};
+
+/// What a new review takes from a player's milliseconds of thinking: most need less.
+const COST_MS: u32 = 5_000;
 
 /// A move and what it was worth, in stones of the final margin (own store minus the other's) of the seat that made it.
 #[derive(Serialize, ToSchema)]
@@ -153,7 +156,7 @@ impl From<&service::Review> for Review {
 ///
 /// For finished games of Kalah between two players: what every move was worth under best play, as far as could be found
 /// out, what it gave away, and where the result changed. A review is computed once, at the first request with a token, which
-/// may take half a minute and costs 15 seconds of that player's 20 of thinking a minute. It is kept, and from then on
+/// may take half a minute and costs 5 seconds of that player's 20 of thinking a minute. It is kept, and from then on
 /// anybody who may see the game gets it at once; without a token nothing but that is answered.
 #[utoipa::path(tag = "analysis", security((), ("bearer" = [])),
     params(("id" = GameId, Path, description = "The game.")),
@@ -172,8 +175,7 @@ pub async fn get_review(
         let detail =
             "the review of this game has not been computed yet; send an access token to have that done";
         let player = viewer.player().ok_or_else(|| Failure::new(ProblemCode::TokenMissing, detail))?;
-        let ms = u32::try_from(REVIEW_BUDGET.as_millis()).expect("some seconds");
-        have_thought(player, ms, &request)?;
+        have_thought(player, COST_MS, &request)?;
     }
     let review = service.review(game).await?;
     Ok(HttpResponse::Ok().json(Review::from(&review)))

@@ -28,7 +28,7 @@ pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::Played;
 pub use rematch::Rematch;
-pub use reviews::{Outcome, REVIEW_BUDGET, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
+pub use reviews::{Outcome, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -14,7 +14,7 @@ use crate::ids::{GameId, PlayerId};
 use crate::store::{self, By, EventRow, StoredGame, StoredReview};
 
 /// How long a game is thought about in all.
-pub const REVIEW_BUDGET: Duration = Duration::from_secs(15);
+const REVIEW_BUDGET: Duration = Duration::from_secs(15);
 /// Each position has this part of what is left of the budget, so that hard ones leave something to the others.
 const PART: u32 = 4;
 /// In which a review is answered, pauses for the turns of others included: less than any client waits.

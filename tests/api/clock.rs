@@ -9,7 +9,7 @@ use crate::harness::{Player, TestServer, number, of_seats, play_on, test, text};
 
 /// A group whose games have turns of 30 seconds.
 pub fn limited(players: u64) -> Value {
-    json!({ "variant": "kalah", "options": { "turn_seconds": 30, "stand_in": "easy", "players": players } })
+    json!({ "variant": "kalah", "options": { "turn_seconds": 30, "stand_in": "easy", "players": players, "stones": 6 } })
 }
 
 /// The seat to move.

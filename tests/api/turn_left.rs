@@ -18,8 +18,8 @@ fn leaving_and_returning_gives_a_turn_no_more_time() {
             let sql =
                 format!("update game set created_at = created_at - interval '20 seconds' where id = '{id}'");
             server.database().await.execute(sqlx::AssertSqlSafe(sql)).await.unwrap();
-            player.post(&format!("/games/{id}/leave"), json!({})).await.ok(200);
-            let back = player.post(&format!("/games/{id}/return"), json!({})).await.ok(200);
+            player.act(id, "leave").await.ok(200);
+            let back = player.act(id, "return").await.ok(200);
             if number(&back["seq"]) != 2 {
                 continue;
             }
