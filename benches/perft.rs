@@ -41,7 +41,7 @@ fn packed(sower: &Sower, board: Board, depth: u32, count: &mut Count) {
     for pit in (0..sower.pits()).filter(|pit| board.stones_in(*pit) != 0) {
         let sown = sower.sow(board, pit);
         count.sowings += 1;
-        packed(sower, if sown.extra { sown.board } else { sown.board.turned() }, depth - 1, count);
+        packed(sower, sown.next(), depth - 1, count);
     }
 }
 

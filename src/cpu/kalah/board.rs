@@ -26,6 +26,14 @@ pub struct Sown {
     pub extra: bool,
 }
 
+impl Sown {
+    /// The board as whoever sows next sees it, if the game goes on.
+    #[inline(always)]
+    pub fn next(self) -> Board {
+        if self.extra { self.board } else { self.board.turned() }
+    }
+}
+
 /// The local rules that matter on a packed board, with the sowings by pit and number of stones.
 pub struct Sower {
     pits: u8,

@@ -4,7 +4,6 @@
 //! and every move in the opponent's, breadth first, as long as positions are slow to solve. The lines it gives can be
 //! kept in a file; given back as known, it goes on from there.
 
-use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::board::{Board, MOST_STONES, stones_in};
@@ -12,7 +11,7 @@ use super::openings::{self, BadLine};
 use super::table::{Bounds, Table};
 use crate::cpu::Memory;
 
-use super::{IDEA, Kalah, Solved, Task, solver};
+use super::{IDEA, Kalah, Solved, Task};
 
 /// How opening data is made.
 #[derive(Clone, Copy, Debug)]
@@ -128,10 +127,5 @@ fn solve(kalah: &Kalah, task: Task, nodes: u64) -> Solved {
     let pits: Vec<u8> =
         (0..kalah.sower.pits()).rev().filter(|&pit| stones_in(task.board.own, pit) != 0).collect();
     let idea = kalah.idea(task.board, &pits, IDEA, false, &|| true);
-    let asked = Cell::new(0);
-    let patient = || {
-        asked.set(asked.get() + solver::ASK_EVERY);
-        asked.get() < nodes
-    };
-    kalah.solve(task, &idea, &patient)
+    kalah.solve(task, &idea, nodes, &|| true)
 }

@@ -6,7 +6,7 @@ use super::small::SmallPositions;
 use super::table::{Estimate, Table};
 
 /// How many positions are searched between two questions whether to go on.
-pub const ASK_EVERY: u64 = 1 << 11;
+const ASK_EVERY: u64 = 1 << 11;
 /// Outside of all values.
 const INFINITE: i32 = 8_000;
 
@@ -19,6 +19,8 @@ pub struct Lookahead<'a> {
     looked_up: i32,
     /// Positions searched so far.
     pub nodes: u64,
+    /// With this many nodes it stops even if it may go on.
+    pub until: u64,
     stopped: bool,
 }
 
@@ -50,7 +52,16 @@ impl<'a> Lookahead<'a> {
         table: &'a Table,
         go_on: &'a dyn Fn() -> bool,
     ) -> Self {
-        Self { sower, small, table, go_on, looked_up: small.filled(), nodes: 0, stopped: false }
+        Self {
+            sower,
+            small,
+            table,
+            go_on,
+            looked_up: small.filled(),
+            nodes: 0,
+            until: u64::MAX,
+            stopped: false,
+        }
     }
 
     /// Judges the moves `pits`, of which equal ones stay in the given order, up to `turns` ahead. With `each` every
@@ -104,7 +115,7 @@ impl<'a> Lookahead<'a> {
             };
             line.push(pit);
             let sown = self.sower.sow(board, pit);
-            board = if sown.extra { sown.board } else { sown.board.turned() };
+            board = sown.next();
         }
         line
     }
@@ -132,8 +143,8 @@ impl<'a> Lookahead<'a> {
             return estimate(board, self.sower.pits());
         }
         self.nodes += 1;
-        if self.nodes.is_multiple_of(ASK_EVERY) && !(self.go_on)() {
-            self.stopped = true;
+        if self.nodes.is_multiple_of(ASK_EVERY) {
+            self.stopped |= self.nodes >= self.until || !(self.go_on)();
         }
         if self.stopped {
             return 0;

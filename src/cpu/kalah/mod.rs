@@ -21,7 +21,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -156,12 +155,7 @@ impl Kalah {
         let mut pits = pits.to_vec();
         if task.board.stones() <= END_IN_SIGHT {
             let idea = self.idea(task.board, &pits, GUESS, false, go_on);
-            let asked = Cell::new(0);
-            let quickly = || {
-                asked.set(asked.get() + solver::ASK_EVERY);
-                asked.get() < QUICK && go_on()
-            };
-            let solved = self.solve(task, &idea, &quickly);
+            let solved = self.solve(task, &idea, QUICK, go_on);
             if solved.exact {
                 return Some(solved.choice);
             }
@@ -184,7 +178,7 @@ impl Kalah {
     pub fn perfect(&self, position: &Position, pits: &[u8], go_on: &dyn Fn() -> bool) -> Option<Choice> {
         let task = Task::of(position)?;
         let idea = self.idea(task.board, pits, IDEA, false, go_on);
-        Some(self.solve(task, &idea, go_on).choice)
+        Some(self.solve(task, &idea, u64::MAX, go_on).choice)
     }
 
     /// The exact margin at the end, own store minus the other's; `None` when `go_on` said no before.
@@ -251,12 +245,9 @@ impl Kalah {
     }
 
     fn idea(&self, board: Board, pits: &[u8], nodes: u64, each: bool, go_on: &dyn Fn() -> bool) -> Outlook {
-        let asked = Cell::new(0);
-        let shortly = || {
-            asked.set(asked.get() + lookahead::ASK_EVERY);
-            asked.get() < nodes && go_on()
-        };
-        self.lookahead(&shortly).outlook(board, pits, TURNS, each)
+        let mut lookahead = self.lookahead(go_on);
+        lookahead.until = nodes;
+        lookahead.outlook(board, pits, TURNS, each)
     }
 
     /// Best play as far as it is known, from sowing `pit` on.
@@ -264,7 +255,7 @@ impl Kalah {
         let mut line = vec![pit];
         let mut sown = self.sower.sow(board, pit);
         while !sown.board.is_over() {
-            let board = if sown.extra { sown.board } else { sown.board.turned() };
+            let board = sown.next();
             let mut solver = self.solver(go_on);
             let pits: Vec<u8> =
                 (0..self.sower.pits()).rev().filter(|&p| board::stones_in(board.own, p) != 0).collect();
@@ -305,11 +296,12 @@ impl Solved {
 }
 
 impl Kalah {
-    /// Proves the result first, then the margin, beginning with the moves that promise most.
-    fn solve(&self, task: Task, idea: &Outlook, go_on: &dyn Fn() -> bool) -> Solved {
+    /// Proves the result first, then the margin, beginning with the moves that promise most, with `until` nodes at most.
+    fn solve(&self, task: Task, idea: &Outlook, until: u64, go_on: &dyn Fn() -> bool) -> Solved {
         let Task { board, lead } = task;
         let stones = board.stones();
         let mut solver = self.solver(go_on);
+        solver.until = until;
         let mut pits = idea.pits();
         let (mut lower, mut upper) = (-stones, stones);
         if let Some(known) = self.proven.get(self.proven.place(board)).map(Bounds::read) {

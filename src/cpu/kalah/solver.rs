@@ -5,7 +5,7 @@ use super::small::SmallPositions;
 use super::table::{Bounds, Table};
 
 /// How many positions are searched between two questions whether to go on.
-pub const ASK_EVERY: u64 = 1 << 12;
+const ASK_EVERY: u64 = 1 << 12;
 
 /// One exact search.
 pub struct Solver<'a> {

@@ -173,7 +173,7 @@ impl Thinking {
                 level: level.as_str(),
                 waited: Duration::ZERO,
                 took: start.elapsed(),
-                effort: Some((choice.depth, choice.nodes)),
+                effort: Some(effort(&choice)),
             });
             return Some(choice.pit);
         }
