@@ -10,6 +10,8 @@ pub mod engine; // the rules of both games, pure
 pub mod http; // routes, wire types, errors
 pub mod ids; // one newtype per id
 pub mod options; // local rules as asked and as they take effect
+pub mod pool; // pools of ratings
+pub mod rating; // the rating formulas, pure
 pub mod server; // puts the parts together and runs them
 pub mod service; // use cases; all transactions
 pub mod store; // all SQL
