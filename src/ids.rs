@@ -59,3 +59,7 @@ id!(
     /// A place in a group, held by a person or a computer.
     MemberId
 );
+id!(
+    /// A wish for a ranked game.
+    TicketId
+);

@@ -9,6 +9,7 @@ pub mod embedded; // the private PostgreSQL
 pub mod engine; // the rules of both games, pure
 pub mod http; // routes, wire types, errors
 pub mod ids; // one newtype per id
+pub mod matching; // who plays whom in ranked games, pure
 pub mod options; // local rules as asked and as they take effect
 pub mod pool; // pools of ratings
 pub mod rating; // the rating formulas, pure

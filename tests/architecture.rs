@@ -29,8 +29,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "http",
         &[
-            "service", "store", "engine", "cpu", "rating", "pool", "matching", "account", "ids", "options", "texts",
-            "embedded", "telemetry",
+            "service",
+            "store",
+            "engine",
+            "cpu",
+            "rating",
+            "pool",
+            "matching",
+            "account",
+            "ids",
+            "options",
+            "texts",
+            "embedded",
+            "telemetry",
         ],
     ),
     (

@@ -92,7 +92,12 @@ fn a_game_of_two_agrees_with_another_implementation_of_glicko() {
         };
         for (ours, theirs) in ours.iter().zip([period(0), period(1)]) {
             assert_near(ours.after.rating.points(), theirs.rating, 1e-9, "rating");
-            assert_near(ours.after.deviation.points(), theirs.deviation.clamp(55.0, 350.0), 1e-9, "deviation");
+            assert_near(
+                ours.after.deviation.points(),
+                theirs.deviation.clamp(55.0, 350.0),
+                1e-9,
+                "deviation",
+            );
         }
     }
 }

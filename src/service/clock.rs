@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_millis(900);
 const LEASE: f64 = 1.2;
 /// How long it may take to find what is due without having known of it.
 const LOOK_WITHIN: f64 = 1.0;
+/// How many no-shows within a day end a ranked game without a result.
+const FORGIVEN: i64 = 2;
 /// How often a turn that has run out is tried to be played, with a short rest in between.
 const ATTEMPTS: usize = 32;
 const REST: Duration = Duration::from_millis(30);
@@ -121,9 +123,7 @@ impl Service {
         patience: Instant,
     ) -> Result<()> {
         if stored.game.ranked() && self.has_never_moved(stored, seat).await? {
-            let abort = Action::Abort(AbortReason::NoShow);
-            plan.add(seat, abort, None).expect("a running game can be aborted");
-            return Ok(());
+            return self.miss(seat, plan, stored).await;
         }
         let level = stand_in(&stored.game, &stored.options);
         let mut seq = stored.seq;
@@ -143,6 +143,23 @@ impl Service {
                 Err(error) => unreachable!("a player who is present can leave: {error}"),
             }
         }
+        Ok(())
+    }
+
+    /// A no-show: the first two within a day end the game without a result, from the third on it is a resignation
+    /// ("Time" 11, `docs/ratings.md`).
+    async fn miss(&self, seat: Seat, plan: &mut Plan<'_>, stored: &StoredGame) -> Result<()> {
+        let player = stored.seats[seat.index()].person().expect("no computer sits in a ranked game").id;
+        let mut db = self.database.connection().await?;
+        let earlier = store::recent_no_shows(&mut db, player).await?;
+        db.done();
+        plan.misses(seat);
+        let (action, by) = if earlier < FORGIVEN {
+            (Action::Abort(AbortReason::NoShow), None)
+        } else {
+            (Action::Resign, Some(By::Clock))
+        };
+        plan.add(seat, action, by).expect("a running game can be aborted, and a seat to move can resign");
         Ok(())
     }
 

@@ -13,6 +13,7 @@ mod hearing;
 mod hints;
 mod identity;
 mod moves;
+mod rated;
 mod rematch;
 mod reviews;
 mod starter;

@@ -23,6 +23,8 @@ pub(super) struct Plan<'a> {
     board_before: Option<Vec<u8>>,
     /// See [`Plan::leaves`].
     left: Option<Seconds>,
+    /// See [`Plan::misses`].
+    no_show: Option<Seat>,
 }
 
 struct Step {
@@ -45,12 +47,18 @@ impl<'a> Plan<'a> {
             steps: Vec::with_capacity(2),
             board_before: None,
             left: None,
+            no_show: None,
         }
     }
 
     /// The turn has only so many seconds left when it is a person's.
     pub(super) fn leaves(&mut self, seconds: Seconds) {
         self.left = Some(seconds);
+    }
+
+    /// The seat has let its very first turn of a ranked game run out.
+    pub(super) fn misses(&mut self, seat: Seat) {
+        self.no_show = Some(seat);
     }
 
     /// Plays one more event.
@@ -97,7 +105,7 @@ impl Service {
         plan: Plan<'_>,
         condition: Condition,
     ) -> Result<Option<(StoredGame, Vec<EventView>)>> {
-        let Plan { stored, game, run_out, turn, turn_begins, steps, board_before, left } = plan;
+        let Plan { stored, game, run_out, turn, turn_begins, steps, board_before, left, no_show } = plan;
         let (seats, options) = (&stored.seats, &stored.options);
         let events: Vec<NewEvent> = steps.iter().map(|step| step.event).collect();
         let was_due = Turn::of(&stored.game, seats, options).due(&stored.game, seats, options);
@@ -121,11 +129,16 @@ impl Service {
             turn_seconds: turn.limit(options).map(|limit| left.unwrap_or(limit.into())),
             due,
         };
-        let Some(written) = store::append(db, stored.id, stored.seq, &progress, condition).await? else {
-            return Ok(None);
+        let ends_ranked = stored.game.ranked() && game.is_over();
+        let written = if ends_ranked || no_show.is_some() {
+            self.append_ranked(db, stored, &progress, condition, no_show).await?
+        } else {
+            let written = store::append(db, stored.id, stored.seq, &progress, condition).await?;
+            written.map(|written| (written, stored.ratings.clone()))
         };
-        for by in events.iter().filter_map(|event| event.by) {
-            self.metrics.moved(by.as_str());
+        let Some((written, ratings)) = written else { return Ok(None) };
+        for event in events.iter().filter(|event| event.kind == EventKind::Move) {
+            self.metrics.moved(event.by.expect("somebody makes each move").as_str());
         }
         self.bell(stored.id).notify_waiters();
         if matches!(due, DueChange::Now(Due::Computer, ..)) {
@@ -161,6 +174,7 @@ impl Service {
             board_before: board_before.or_else(|| stored.board_before.clone()),
             run_out,
             deadline: written.deadline,
+            ratings,
             ended_at: game.is_over().then_some(written.at),
             now: written.at,
             game,

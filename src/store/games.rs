@@ -51,6 +51,17 @@ impl Occupant {
     }
 }
 
+/// A seat's rating as everybody in a ranked game is shown it, in whole points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeatRating {
+    /// Before the game.
+    pub before: i16,
+    /// After it; `None` until it is rated.
+    pub after: Option<i16>,
+    /// Whether the newer of the two is provisional.
+    pub provisional: bool,
+}
+
 /// A game as stored, checked and ready to be played on.
 #[derive(Clone, Debug)]
 pub struct StoredGame {
@@ -70,6 +81,8 @@ pub struct StoredGame {
     pub game: Game,
     /// Who sits where, by seat.
     pub seats: Vec<Occupant>,
+    /// Their ratings, by seat; only in ranked games.
+    pub ratings: Vec<Option<SeatRating>>,
     /// The circle before the last move.
     pub board_before: Option<Vec<u8>>,
     /// The event `seq`.
@@ -110,6 +123,8 @@ pub(super) async fn games(
                                                       where m.group_id = g.group_id)), false) as "hidden!",
                   s.ids as "player_ids!: Vec<Option<Uuid>>", s.names as "names!: Vec<Option<String>>",
                   s.kinds as "kinds!: Vec<Option<String>>", s.levels as "levels!: Vec<Option<String>>",
+                  s.befores as "befores!: Vec<Option<i16>>", s.afters as "afters!: Vec<Option<i16>>",
+                  s.provisional as "provisional!: Vec<Option<bool>>",
                   e.at as "event_at?", e.kind::text as "event_kind?", e.seat as "event_seat?", e.pit as "event_pit?",
                   e.by::text as "event_by?"
            from game g
@@ -117,7 +132,10 @@ pub(super) async fn games(
            left join game_event e on e.game_id = g.id and e.seq = g.seq
            cross join lateral (
                select array_agg(s.player_id order by s.seat) as ids, array_agg(p.name order by s.seat) as names,
-                      array_agg(p.kind order by s.seat) as kinds, array_agg(s.level order by s.seat) as levels
+                      array_agg(p.kind order by s.seat) as kinds, array_agg(s.level order by s.seat) as levels,
+                      array_agg(s.rating_before order by s.seat) as befores,
+                      array_agg(s.rating_after order by s.seat) as afters,
+                      array_agg(s.provisional order by s.seat) as provisional
                from seat s left join player p on p.id = s.player_id
                where s.game_id = g.id
            ) s
@@ -160,6 +178,9 @@ struct GameRow {
     names: Vec<Option<String>>,
     kinds: Vec<Option<String>>,
     levels: Vec<Option<String>>,
+    befores: Vec<Option<i16>>,
+    afters: Vec<Option<i16>>,
+    provisional: Vec<Option<bool>>,
     event_at: Option<OffsetDateTime>,
     event_kind: Option<String>,
     event_seat: Option<i16>,
@@ -188,6 +209,15 @@ impl GameRow {
                 Occupant::stored("seat", id, name, kind.as_deref(), level.as_deref())
             })
             .collect::<Result<Vec<_>>>()?;
+        let ratings = self
+            .befores
+            .into_iter()
+            .zip(self.afters)
+            .zip(self.provisional)
+            .map(|((before, after), provisional)| {
+                Some(SeatRating { before: before?, after, provisional: provisional? })
+            })
+            .collect();
         if seats.len() != usize::from(players) {
             return Err(corrupt("seat", "not one row for each seat"));
         }
@@ -214,6 +244,7 @@ impl GameRow {
             seq: self.seq,
             game,
             seats,
+            ratings,
             board_before: self.board_before.as_deref().map(small).transpose()?,
             last_event,
             run_out: small(&self.run_out)?,

@@ -12,6 +12,7 @@ mod identity;
 mod lists;
 mod new_games;
 mod presence;
+mod ratings;
 mod reviews;
 
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
@@ -20,7 +21,7 @@ pub use due::{
     Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
 };
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
-pub use games::{Occupant, StoredGame, game, games_by_status, seq};
+pub use games::{Occupant, SeatRating, StoredGame, game, games_by_status, seq};
 pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
     remove_member, set_game, update_group,
@@ -36,6 +37,9 @@ pub use lists::{
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 pub use presence::{beat, note_heard};
+pub use ratings::{
+    LockedRating, SeatChange, insert_changes, insert_no_show, lock_ratings, recent_no_shows, release_tickets,
+};
 pub use reviews::{StoredReview, insert_review, review};
 
 use sqlx::migrate::Migrator;

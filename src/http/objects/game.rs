@@ -9,7 +9,7 @@ use crate::engine;
 use crate::ids::{GameId, GroupId};
 use crate::options::Asked;
 use crate::service::events::last_event;
-use crate::store::{Occupant, Status, StoredGame};
+use crate::store::{self, Occupant, Status, StoredGame};
 
 /// A seat of a game with its side of the board.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -36,6 +36,31 @@ pub struct Seat {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 4)]
     pub place: Option<u8>,
+    /// Its player's rating, in ranked games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rating: Option<SeatRating>,
+}
+
+/// What a ranked game does to the rating of a seat, in whole points as players see them.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct SeatRating {
+    /// Before the game.
+    pub before: i16,
+    /// After it; absent until the game has ended, and when it was aborted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<i16>,
+    /// After less before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<i16>,
+    /// Whether the newer of the two is still uncertain: shown with a question mark.
+    pub provisional: bool,
+}
+
+impl From<store::SeatRating> for SeatRating {
+    fn from(rating: store::SeatRating) -> Self {
+        let store::SeatRating { before, after, provisional } = rating;
+        Self { before, after, change: after.map(|after| after - before), provisional }
+    }
 }
 
 /// Where a game stands.
@@ -131,7 +156,8 @@ pub struct Game {
 impl From<&StoredGame> for Game {
     fn from(stored: &StoredGame) -> Self {
         let position = stored.game.position();
-        let seats = stored.options.rules().seats().zip(&stored.seats).zip(stored.game.places());
+        let seats =
+            stored.options.rules().seats().zip(&stored.seats).zip(stored.game.places()).zip(&stored.ratings);
         Self {
             id: stored.id,
             variant: position.rules().variant().into(),
@@ -144,7 +170,7 @@ impl From<&StoredGame> for Game {
             to_move: position.to_move().map(engine::Seat::get),
             legal: position.legal().collect(),
             seats: seats
-                .map(|((seat, occupant), place)| Seat {
+                .map(|(((seat, occupant), place), rating)| Seat {
                     seat: seat.get(),
                     player: occupant.person().map(Player::from),
                     computer: match occupant {
@@ -157,6 +183,7 @@ impl From<&StoredGame> for Game {
                     left: stored.game.is_left(seat),
                     resigned: stored.game.is_resigned(seat),
                     place,
+                    rating: rating.map(SeatRating::from),
                 })
                 .collect(),
             deadline: stored.deadline,
