@@ -99,10 +99,8 @@ impl Shared {
     fn think_about_turns(&self) {
         while let Some((job, time)) = self.next(&self.turn, |queues| queues.next_turn(self.threads)) {
             let (start, wanted) = (Instant::now(), job.wanted.clone());
-            let go_on = || {
-                let_others_go_first();
-                start.elapsed() < time && wanted.strong_count() > 0 && !self.stopping.is_cancelled()
-            };
+            let go_on =
+                || start.elapsed() < time && wanted.strong_count() > 0 && !self.stopping.is_cancelled();
             self.think(job, &Patience { go_on: &go_on, thought: &|| start.elapsed() });
             let mut queues = self.lock();
             queues.turn_ended();
@@ -125,7 +123,6 @@ impl Shared {
             let (start, paused) = (Instant::now(), Cell::new(Duration::ZERO));
             let thought = || start.elapsed().saturating_sub(paused.get());
             let go_on = || {
-                let_others_go_first();
                 paused.set(paused.get() + self.give_way(&hopeless));
                 thought() < budget && !hopeless()
             };
@@ -166,10 +163,4 @@ fn step_back() {
     // Elsewhere it would slow the whole process: on Linux each thread has its own.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(10);
-}
-
-/// Lets whoever has become ready meanwhile run at once: however nice a thread is, the system lets it finish its slice of
-/// a millisecond or two, which is longer than an answer takes.
-fn let_others_go_first() {
-    std::thread::yield_now();
 }
