@@ -9,6 +9,9 @@ use prometheus::{
 /// Buckets from a quick read to a long poll, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
+/// Buckets for those who wait for opponents, in seconds.
+const WAITS: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
+
 /// Depths of searches, in turns.
 const DEPTHS: [f64; 10] = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 20.0, 30.0];
 
@@ -18,6 +21,7 @@ pub struct Metrics {
     requests: IntCounterVec,
     duration: HistogramVec,
     moves: IntCounterVec,
+    matched: HistogramVec,
     games: IntGaugeVec,
     connections: IntGaugeVec,
     embedded: IntGauge,
@@ -95,6 +99,12 @@ impl Metrics {
             &BUCKETS,
             &["method", "route"],
         );
+        let matched = histogram(
+            "mancala_ticket_wait_seconds",
+            "Time that matched players had waited for their ranked game, by pool.",
+            &WAITS,
+            &["pool"],
+        );
         let of_searches = ["kind", "level"];
         let thinking = Thinking {
             waiting: gauge("mancala_thinking_queue", "Turns and studies that wait for a thread.", &["queue"]),
@@ -115,7 +125,7 @@ impl Metrics {
         };
         let embedded = IntGauge::new("mancala_embedded_database_up", "1 while the embedded database runs.")
             .expect("constants");
-        Self { registry, requests, duration, moves, games, connections, embedded, thinking }
+        Self { registry, requests, duration, moves, matched, games, connections, embedded, thinking }
     }
 
     /// Counts an answered request.
@@ -127,6 +137,11 @@ impl Metrics {
     /// Counts a written move by `player`, `computer` or `clock`.
     pub fn moved(&self, by: &str) {
         self.moves.with_label_values(&[by]).inc();
+    }
+
+    /// Counts a player who was matched in a pool after so many seconds.
+    pub fn matched(&self, pool: &str, seconds: f64) {
+        self.matched.with_label_values(&[pool]).observe(seconds);
     }
 
     /// Counts a search.

@@ -20,6 +20,7 @@ mod records;
 mod reviews;
 mod routes;
 mod strict;
+mod tickets;
 mod variants;
 
 pub use analysis::{Search, analyse_line};
@@ -73,6 +74,9 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(groups::add_group_computer)
         .service(groups::remove_group_computer)
         .service(groups::create_group_game)
+        .service(tickets::create_ticket)
+        .service(tickets::get_ticket)
+        .service(tickets::cancel_ticket)
         .service(variants::list_variants)
         .service(preview::preview_position)
         .service(records::replay_record)

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::objects::Game;
 use crate::account::TokenError;
 use crate::engine::{ActionError, SowError};
+use crate::ids::{GameId, TicketId};
 use crate::options::OptionsError;
 use crate::service::{self, Conflict};
 use crate::store::StoredGame;
@@ -54,6 +55,7 @@ codes! {
     CodeNotFound = "code_not_found", NOT_FOUND, "No group has this code.";
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
+    TicketNotFound = "ticket_not_found", NOT_FOUND, "There is no such ticket, or not for you.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
     RequestTimeout = "request_timeout", REQUEST_TIMEOUT, "The request did not arrive in time.";
@@ -68,6 +70,9 @@ codes! {
     GroupChanged = "group_changed", CONFLICT, "The members of the group have changed since this game.";
     GameNotOver = "game_not_over", CONFLICT, "The game has not ended yet.";
     RankedRematch = "ranked_rematch", CONFLICT, "Ranked games have no rematch.";
+    TicketOpen = "ticket_open", CONFLICT, "You are waiting for a ranked game already.";
+    InRankedGame = "in_ranked_game", CONFLICT, "Your ranked game is still running.";
+    TicketMatched = "ticket_matched", CONFLICT, "The ticket has been matched: its game has begun.";
     RankedGame = "ranked_game", CONFLICT, "There is no help in a ranked game that is being played.";
     NotReviewable = "not_reviewable", CONFLICT, "Only finished games of Kalah between two players have a review.";
     Busy = "busy", CONFLICT, "Too many changes at once.";
@@ -85,6 +90,7 @@ codes! {
     ResultMismatch = "result_mismatch", UNPROCESSABLE_ENTITY, "The result is not the one that the events give.";
     IdempotencyKeyReused = "idempotency_key_reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used with another body.";
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests.";
+    Cooldown = "cooldown", TOO_MANY_REQUESTS, "There is a pause after ranked games that began without you.";
     ThinkingBusy = "thinking_busy", TOO_MANY_REQUESTS, "The computer has too much to think about.";
     Internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong on our side.";
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service is not ready.";
@@ -117,6 +123,12 @@ pub struct Problem {
     /// Conflicts in a game: the game as it is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub game: Option<Box<Game>>,
+    /// Ranked play: the ticket that is open already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ticket_id: Option<TicketId>,
+    /// Ranked play: the game that has begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub game_id: Option<GameId>,
     /// Failures of the server: the id under which its log tells more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
@@ -142,6 +154,8 @@ pub struct Failure {
     errors: Vec<FieldError>,
     at: Option<usize>,
     game: Option<Box<StoredGame>>,
+    ticket_id: Option<TicketId>,
+    game_id: Option<GameId>,
     retry_after: Option<u64>,
 }
 
@@ -155,6 +169,8 @@ impl Failure {
             errors: Vec::new(),
             at: None,
             game: None,
+            ticket_id: None,
+            game_id: None,
             retry_after: None,
         }
     }
@@ -197,6 +213,8 @@ impl Failure {
             errors: self.errors.clone(),
             at: self.at,
             game: self.game.as_deref().map(|game| Box::new(Game::from(game))),
+            ticket_id: self.ticket_id,
+            game_id: self.game_id,
             request_id,
         }
     }
@@ -248,6 +266,13 @@ impl From<service::Error> for Failure {
             E::GroupChanged => ProblemCode::GroupChanged,
             E::NotOver => ProblemCode::GameNotOver,
             E::RankedRematch => ProblemCode::RankedRematch,
+            E::TicketOpen { .. } => ProblemCode::TicketOpen,
+            E::InRankedGame { .. } => ProblemCode::InRankedGame,
+            E::TicketMatched { .. } => ProblemCode::TicketMatched,
+            E::TicketNotFound => ProblemCode::TicketNotFound,
+            E::Cooldown { seconds } => {
+                return Self::new(ProblemCode::Cooldown, error.to_string()).retry_after(*seconds);
+            }
             E::IdempotencyKeyReused => ProblemCode::IdempotencyKeyReused,
             E::RefreshInvalid => ProblemCode::RefreshInvalid,
             E::RefreshReused => ProblemCode::RefreshReused,
@@ -271,8 +296,11 @@ impl From<service::Error> for Failure {
             },
         };
         let mut failure = Self::new(code, error.to_string());
-        if let E::Conflict { game, .. } = error {
-            failure.game = Some(game);
+        match error {
+            E::Conflict { game, .. } => failure.game = Some(game),
+            E::TicketOpen { ticket } => failure.ticket_id = Some(ticket),
+            E::InRankedGame { game } | E::TicketMatched { game } => failure.game_id = Some(game),
+            _ => {}
         }
         failure
     }

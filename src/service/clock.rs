@@ -101,9 +101,8 @@ impl Service {
                 }
                 _ => return Ok(()),
             };
-            let mut db = self.database.connection().await?;
-            let written = self.commit(&mut db, plan, condition).await?.is_some();
-            db.done();
+            let db = self.database.connection().await?;
+            let written = self.commit(db, plan, condition).await?.is_some();
             // Silence that was broken, or a pause, is looked at again when it is next due.
             if written || !matches!(condition, Condition::RunOut) {
                 return Ok(());
@@ -218,7 +217,7 @@ impl Service {
     /// or the turn is about to begin anew. No connection is held meanwhile.
     pub(super) async fn wait_for_the_clock(&self, id: GameId) -> std::result::Result<(), Error> {
         tokio::select! {
-            () = self.bell(id).notified() => {}
+            () = self.bell(id.uuid()).notified() => {}
             () = sleep(CLOCK_PLAYS_WITHIN) => {}
             () = self.stopping.cancelled() => return Err(Error::Busy),
         }

@@ -116,9 +116,8 @@ impl Service {
         let Some(pit) = pit else { return Ok(ComputerTurn::NotDue) };
         let mut plan = Plan::new(&stored);
         plan.add(seat, Action::Move { pit }, Some(By::Computer)).expect("a legal move of the seat to move");
-        let mut db = self.database.connection().await?;
-        let written = self.commit(&mut db, plan, Condition::Always).await?;
-        db.done();
+        let db = self.database.connection().await?;
+        let written = self.commit(db, plan, Condition::Always).await?;
         // Not written: somebody else has acted; whether the turn is still the computer's is for the next look.
         let Some((now, _)) = written else { return Ok(ComputerTurn::DueAgain { earned: 0 }) };
         Ok(match Turn::of(&now.game, &now.seats, &now.options) {

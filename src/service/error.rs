@@ -2,6 +2,7 @@
 
 use crate::account::TokenError;
 use crate::engine::SowError;
+use crate::ids::{GameId, TicketId};
 use crate::options::OptionsError;
 use crate::store::{self, StoredGame};
 
@@ -67,6 +68,33 @@ pub enum Error {
     /// Ranked games have no rematch.
     #[error("ranked games have no rematch; new opponents come from the queue")]
     RankedRematch,
+    /// A player has one ticket at a time.
+    #[error("you are waiting for a ranked game already")]
+    TicketOpen {
+        /// The one that is open.
+        ticket: TicketId,
+    },
+    /// A player is in one ranked game at a time.
+    #[error("your ranked game {game} is still running")]
+    InRankedGame {
+        /// Which one.
+        game: GameId,
+    },
+    /// The player let games begin without them.
+    #[error("after games that began without you there is a pause; try again in {seconds} s")]
+    Cooldown {
+        /// How long it lasts yet.
+        seconds: u64,
+    },
+    /// No such ticket, or not the caller's.
+    #[error("no such ticket")]
+    TicketNotFound,
+    /// There is a game for the ticket.
+    #[error("the ticket has been matched: game {game} has begun")]
+    TicketMatched {
+        /// Which one.
+        game: GameId,
+    },
     /// The key was used with another body.
     #[error("this Idempotency-Key was used with another body")]
     IdempotencyKeyReused,
@@ -103,7 +131,9 @@ impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match store::broken_constraint(&error) {
             // A good token can outlive its player.
-            Some("idempotency_player" | "group_member_player" | "seat_player") => Self::PlayerNotFound,
+            Some("idempotency_player" | "group_member_player" | "seat_player" | "ticket_player") => {
+                Self::PlayerNotFound
+            }
             _ => Self::Database(error),
         }
     }

@@ -15,7 +15,7 @@ use crate::cpu::Level;
 use crate::engine::{Game, Record, Seat, Variant};
 use crate::ids::{GameId, GroupId, PlayerId};
 use crate::options::{Asked, Options};
-use crate::store::{self, EventRow, GameFilter, GamePage, NewGame, Occupant, StoredGame};
+use crate::store::{self, EventRow, GameFilter, GamePage, NewGame, Occupant, SeatRating, StoredGame};
 
 /// The greatest seed: clients count in doubles.
 pub const MAX_SEED: u64 = (1 << 53) - 1;
@@ -45,6 +45,8 @@ pub(super) struct Setup<'a> {
     pub seed: u64,
     pub starter: usize,
     pub seats: &'a [(Occupant, Option<i64>)],
+    /// By seat, in a ranked game; else empty.
+    pub ratings: &'a [SeatRating],
 }
 
 impl Service {
@@ -71,7 +73,15 @@ impl Service {
         let person = store::player(&mut tx, player).await?.ok_or(Error::PlayerNotFound)?;
         let computers = new.computers.into_iter().map(|level| (Occupant::Computer(level), None));
         let seats: Vec<_> = std::iter::once((Occupant::Person(person), None)).chain(computers).collect();
-        let setup = Setup { group: None, rematch_of: None, options: &options, seed, starter, seats: &seats };
+        let setup = Setup {
+            group: None,
+            rematch_of: None,
+            options: &options,
+            seed,
+            starter,
+            seats: &seats,
+            ratings: &[],
+        };
         self.insert_game(&mut tx, id, &setup).await?;
         let game = visible(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
@@ -111,7 +121,7 @@ impl Service {
                 return Ok(game);
             }
             loop {
-                let mut news = pin!(self.bell(id).notified());
+                let mut news = pin!(self.bell(id.uuid()).notified());
                 // Listening before looking: what comes in between is heard.
                 news.as_mut().enable();
                 // Whoever waits is there for as long as that lasts.
@@ -182,7 +192,8 @@ impl Service {
     ) -> Result<()> {
         let starter =
             u8::try_from(setup.starter).ok().and_then(Seat::new).expect("the starter is one of the seats");
-        let game = Game::new(setup.options.rules(), starter, false).expect("the starter is one of the seats");
+        let game = Game::new(setup.options.rules(), starter, !setup.ratings.is_empty())
+            .expect("the starter is one of the seats");
         let occupants: Vec<Occupant> = setup.seats.iter().map(|(occupant, _)| occupant.clone()).collect();
         let turn = Turn::of(&game, &occupants, setup.options);
         let new = NewGame {
@@ -194,6 +205,7 @@ impl Service {
             game: &game,
             starter,
             seats: setup.seats,
+            ratings: setup.ratings,
             turn_seconds: turn.limit(setup.options),
             due: turn.due(&game, &occupants, setup.options),
             lease: self.lease(),

@@ -211,8 +211,15 @@ impl Service {
             }
             None => rng_of(seed).random_range(0..seats.len()),
         };
-        let setup =
-            Setup { group: Some(id), rematch_of: None, options: &options, seed, starter, seats: &seats };
+        let setup = Setup {
+            group: Some(id),
+            rematch_of: None,
+            options: &options,
+            seed,
+            starter,
+            seats: &seats,
+            ratings: &[],
+        };
         self.insert_game(&mut tx, game, &setup).await?;
         store::set_game(&mut tx, id, game).await?;
         let started = visible(&mut tx, game, Some(player)).await?;

@@ -13,11 +13,13 @@ mod hearing;
 mod hints;
 mod identity;
 mod moves;
+mod pairing;
 mod rated;
 mod rematch;
 mod reviews;
 mod starter;
 mod thinking;
+mod tickets;
 mod turn;
 mod write;
 
@@ -30,6 +32,7 @@ pub use identity::{Device, Tokens};
 pub use moves::Played;
 pub use rematch::Rematch;
 pub use reviews::{Outcome, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
+pub use tickets::Ticket;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,7 +49,7 @@ use thinking::Thinking;
 
 use crate::account::SigningKeys;
 use crate::cpu::{Computers, Memory};
-use crate::ids::{GameId, PlayerId};
+use crate::ids::PlayerId;
 use crate::store::{self, Database};
 use crate::telemetry::Metrics;
 
@@ -65,7 +68,7 @@ pub struct Service {
     /// Held while a review is computed: the thread that thinks about them is one.
     reviewing: Arc<Mutex<()>>,
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
-    /// Rung for the waiting readers of a game when this process has changed it; several games share one.
+    /// Rung for the waiting readers of a game or ticket when this process has changed it; several share one.
     bells: Arc<[Notify; BELLS]>,
     hearing: Arc<Hearing>,
     /// By what other processes know that this one sees to something.
@@ -137,9 +140,9 @@ impl Service {
         self.on(self.database.apart())
     }
 
-    /// The bell that is rung when the game has changed.
-    fn bell(&self, game: GameId) -> &Notify {
-        let bell = game.uuid().as_u128() % BELLS as u128;
+    /// The bell that is rung when this game or ticket has changed.
+    fn bell(&self, what: Uuid) -> &Notify {
+        let bell = what.as_u128() % BELLS as u128;
         &self.bells[usize::try_from(bell).expect("less than the number of bells")]
     }
 
@@ -193,12 +196,14 @@ impl Service {
         Ok(counted.as_ref().map(|(_, games)| games.clone()).unwrap_or_default())
     }
 
-    /// Deletes what has outlived its use: answers of creating requests, refresh tokens used long ago.
+    /// Deletes what has outlived its use: answers of creating requests, refresh tokens used long ago, old tickets.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn forget_old(&self) -> Result<()> {
-        Ok(store::forget_old(&mut *self.database.connection().await?).await?)
+        let mut db = self.database.connection().await?;
+        store::forget_tickets(&mut db).await?;
+        Ok(store::forget_old(&mut db).await?)
     }
 }
 

@@ -29,8 +29,8 @@ impl Service {
     /// # Errors
     /// `GameNotFound`, `NotSeated`, a `Conflict` with the game as it is now, or a pit that cannot be sown.
     pub async fn play(&self, player: PlayerId, id: GameId, pit: u8, seq: i32) -> Result<Played> {
-        let mut db = self.database.connection().await?;
         for _ in 0..ATTEMPTS {
+            let mut db = self.database.connection().await?;
             let stored = visible(&mut db, id, Some(player)).await?;
             let seat = seat_of(&stored, player)?;
             let later =
@@ -59,7 +59,6 @@ impl Service {
                 // out: then it is about to begin anew.
                 db.done();
                 self.wait_for_the_clock(id).await?;
-                db = self.database.connection().await?;
                 continue;
             }
             let mut plan = Plan::new(&stored);
@@ -67,8 +66,7 @@ impl Service {
                 plan_action(&mut plan, &stored, seat, Action::Return, None)?;
             }
             plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Player))?;
-            if let Some((game, views)) = self.commit(&mut db, plan, Condition::InTime).await? {
-                db.done();
+            if let Some((game, views)) = self.commit(db, plan, Condition::InTime).await? {
                 let accepted = views.into_iter().last().expect("a committed plan has its events");
                 return Ok(Played { accepted, game });
             }
@@ -125,8 +123,8 @@ impl Service {
         id: GameId,
         decide: impl Fn(&StoredGame, Seat) -> Option<Action>,
     ) -> Result<StoredGame> {
-        let mut db = self.database.connection().await?;
         for _ in 0..ATTEMPTS {
+            let mut db = self.database.connection().await?;
             let stored = visible(&mut db, id, Some(player)).await?;
             let seat = seat_of(&stored, player)?;
             let Some(action) = decide(&stored, seat) else { return Ok(stored) };
@@ -141,7 +139,7 @@ impl Service {
                     plan.leaves(left);
                 }
             }
-            if let Some((game, _)) = self.commit(&mut db, plan, Condition::Always).await? {
+            if let Some((game, _)) = self.commit(db, plan, Condition::Always).await? {
                 return Ok(game);
             }
         }

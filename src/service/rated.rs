@@ -1,7 +1,5 @@
 //! How a ranked game ends: its last event, the ratings, the receipts and the players' release are one transaction.
 
-use sqlx::{Connection as _, PgConnection};
-
 use super::{Result, Service};
 use crate::engine::{EndReason, Seat};
 use crate::matching::start_share;
@@ -15,13 +13,12 @@ impl Service {
     /// was appended, and the ratings by seat as everybody in the game is shown them.
     pub(super) async fn append_ranked(
         &self,
-        db: &mut PgConnection,
         stored: &StoredGame,
         progress: &Progress<'_>,
         condition: Condition,
         no_show: Option<Seat>,
     ) -> Result<Option<(Appended, Vec<Option<SeatRating>>)>> {
-        let mut tx = db.begin().await?;
+        let mut tx = self.database.begin().await?;
         let end = progress.game.end();
         let rules = stored.options.rules();
         let pool = Pool::of(rules.variant(), rules.players());

@@ -63,6 +63,7 @@ impl Service {
             seed: random_seed(),
             starter: next_starter(game.options.rotate_starter(), last, &offer.members),
             seats: &seats,
+            ratings: &[],
         };
         self.insert_game(&mut tx, next, &setup).await?;
         let begun = visible(&mut tx, next, Some(player)).await?;

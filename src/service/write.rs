@@ -1,6 +1,5 @@
 //! The one write path: events are played in the engine first, then written by one guarded statement.
 
-use sqlx::PgConnection;
 use time::Duration;
 
 use super::events::{EventView, ends};
@@ -8,7 +7,8 @@ use super::turn::{GRACE, Turn, note_run_out};
 use super::{Result, Service};
 use crate::engine::{Action, ActionError, Game, Position, Seat, Sowing};
 use crate::store::{
-    self, By, Condition, Due, DueChange, EventKind, EventRow, NewEvent, Progress, Seconds, StoredGame,
+    self, By, Condition, Connection, Due, DueChange, EventKind, EventRow, NewEvent, Progress, Seconds,
+    StoredGame,
 };
 
 /// Events that have been played but not yet written.
@@ -97,11 +97,11 @@ impl<'a> Plan<'a> {
 }
 
 impl Service {
-    /// Writes a plan if the game still stands where it was loaded and the condition holds, and returns it as it stands
+    /// Writes a plan, over a connection that is given back, if the game still stands where it was loaded and the condition holds, and returns it as it stands
     /// then with the new events. `None`: somebody was faster, or the condition does not hold; load again and decide again.
     pub(super) async fn commit(
         &self,
-        db: &mut PgConnection,
+        mut db: Connection,
         plan: Plan<'_>,
         condition: Condition,
     ) -> Result<Option<(StoredGame, Vec<EventView>)>> {
@@ -131,16 +131,19 @@ impl Service {
         };
         let ends_ranked = stored.game.ranked() && game.is_over();
         let written = if ends_ranked || no_show.is_some() {
-            self.append_ranked(db, stored, &progress, condition, no_show).await?
+            // A transaction has a connection of its own: whoever holds one must not wait for another.
+            db.done();
+            self.append_ranked(stored, &progress, condition, no_show).await?
         } else {
-            let written = store::append(db, stored.id, stored.seq, &progress, condition).await?;
+            let written = store::append(&mut db, stored.id, stored.seq, &progress, condition).await?;
+            db.done();
             written.map(|written| (written, stored.ratings.clone()))
         };
         let Some((written, ratings)) = written else { return Ok(None) };
         for event in events.iter().filter(|event| event.kind == EventKind::Move) {
             self.metrics.moved(event.by.expect("somebody makes each move").as_str());
         }
-        self.bell(stored.id).notify_waiters();
+        self.bell(stored.id.uuid()).notify_waiters();
         if matches!(due, DueChange::Now(Due::Computer, ..)) {
             self.computer_turns.add(stored.id);
         }

@@ -14,6 +14,7 @@ mod new_games;
 mod presence;
 mod ratings;
 mod reviews;
+mod tickets;
 
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use database::{Connection, Database};
@@ -41,6 +42,11 @@ pub use ratings::{
     LockedRating, SeatChange, insert_changes, insert_no_show, lock_ratings, recent_no_shows, release_tickets,
 };
 pub use reviews::{StoredReview, insert_review, review};
+pub use tickets::{
+    Queue, TicketRow, TicketStatus, Waiter, cancel_ticket, cooldown, expire_tickets, forget_tickets,
+    insert_ticket, lock_waiting, match_tickets, open_ticket, queues, ticket, try_lock_queue, usual_wait,
+    waiters,
+};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::append::Seconds;
 use super::due::{Due, Lease};
-use super::games::{Occupant, wide};
+use super::games::{Occupant, SeatRating, wide};
 use super::{Result, corrupt};
 use crate::engine::{Game, Seat};
 use crate::ids::{GameId, GroupId};
@@ -30,6 +30,8 @@ pub struct NewGame<'a> {
     pub starter: Seat,
     /// Who sits where, with each one's place in the group's order of joining.
     pub seats: &'a [(Occupant, Option<i64>)],
+    /// Ratings by seat, in a ranked game; else empty.
+    pub ratings: &'a [SeatRating],
     /// The time limit of the first turn, in seconds; none for a turn without one.
     pub turn_seconds: Option<u32>,
     /// What is due in it: what, and how many seconds after its beginning.
@@ -86,14 +88,18 @@ pub async fn insert_game(db: &mut PgConnection, new: &NewGame<'_>) -> Result<()>
         players.push(player);
         levels.push(level);
     }
+    let ratings: Vec<i16> = new.ratings.iter().map(|rating| rating.before).collect();
+    let provisional: Vec<bool> = new.ratings.iter().map(|rating| rating.provisional).collect();
     sqlx::query!(
-        "insert into seat (game_id, seat, player_id, level, member_position)
-         select $1, * from unnest($2::smallint[], $3::uuid[], $4::text[], $5::bigint[])",
+        "insert into seat (game_id, seat, player_id, level, member_position, rating_before, provisional)
+         select $1, * from unnest($2::smallint[], $3::uuid[], $4::text[], $5::bigint[], $6::smallint[], $7::boolean[])",
         new.id.uuid(),
         &numbers,
         &players as &[Option<Uuid>],
         &levels as &[Option<String>],
-        &members as &[Option<i64>]
+        &members as &[Option<i64>],
+        &ratings,
+        &provisional
     )
     .execute(db)
     .await?;

@@ -3,6 +3,7 @@
 
 mod clock;
 mod computer;
+mod pairing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,8 @@ pub fn start(service: &Arc<Service>) -> JoinSet<()> {
     let (alive, begun) = watch::channel(false);
     loops.spawn(clock::beat(service.apart(), alive));
     loops.spawn(after_the_first_beat(begun.clone(), computer::play_turns(service.clone())));
-    loops.spawn(after_the_first_beat(begun, clock::watch_time(service.clone())));
+    loops.spawn(after_the_first_beat(begun.clone(), clock::watch_time(service.clone())));
+    loops.spawn(after_the_first_beat(begun, pairing::pair_players(service.clone())));
     loops.spawn(clock::write_heard(service.clone()));
     loops.spawn(clean_up(service.clone()));
     loops

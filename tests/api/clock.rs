@@ -18,7 +18,7 @@ pub fn mover(game: &Value) -> usize {
 }
 
 /// Lets the present turn's deadline lie `seconds` back.
-async fn late(server: &TestServer, game: &str, seconds: f64) {
+pub async fn late(server: &TestServer, game: &str, seconds: f64) {
     assert_eq!(shift(&mut server.database().await, game, seconds).await, 1, "the turn has a limit");
 }
 
@@ -31,7 +31,7 @@ pub async fn shift(database: &mut PgConnection, game: &str, seconds: f64) -> u64
 }
 
 /// What happened in a game: each event's type, seat, and by whom.
-async fn log(server: &TestServer, game: &str) -> Vec<String> {
+pub async fn log(server: &TestServer, game: &str) -> Vec<String> {
     sqlx::query_scalar(
         "select concat_ws(' ', kind, seat, by) from game_event where game_id = $1::text::uuid order by seq",
     )
@@ -47,7 +47,7 @@ pub async fn audited(server: &TestServer) {
 }
 
 /// Lets the present turn run out, and returns the game after the clock has played it.
-async fn run_out(server: &TestServer, player: &Player, game: &str) -> Value {
+pub async fn run_out(server: &TestServer, player: &Player, game: &str) -> Value {
     let seq = player.game(game).await["seq"].clone();
     late(server, game, 1.01).await;
     player.until(game, |now| now["seq"] != seq).await
@@ -337,19 +337,12 @@ fn seats_that_left_or_resigned_are_played_at_the_level_of_the_stand_in_without_a
     });
 }
 
-/// Makes a game count for the ratings, which no operation does yet.
-async fn rank(server: &TestServer, id: &str) {
-    let sql = "update game set ranked = true where id = $1::text::uuid";
-    sqlx::query(sql).bind(id).execute(&mut server.database().await).await.unwrap();
-}
-
 #[test]
 fn a_ranked_game_whose_very_first_turn_of_a_seat_runs_out_is_aborted() {
     test(async |server| {
         for moves_before in [0, 1] {
-            let (people, _, game) = server.group_game(limited(2), 2).await;
+            let (people, game) = server.ranked_game("kalah", 2).await;
             let id = text(&game["id"]);
-            rank(server, id).await;
             let now = people[0].game(id).await;
             let now = if moves_before == 0 { now } else { sow_through(&people, id, now).await };
             let before = now["seq"].clone();
@@ -359,9 +352,8 @@ fn a_ranked_game_whose_very_first_turn_of_a_seat_runs_out_is_aborted() {
             assert_eq!(over["last_event"]["ends"], json!({ "reason": "no_show" }));
         }
         // Later turns that run out are played, by the easy level whatever the local rules say.
-        let (people, _, game) = server.group_game(limited(2), 2).await;
+        let (people, game) = server.ranked_game("kalah", 2).await;
         let id = text(&game["id"]);
-        rank(server, id).await;
         let now = sow_through(&people, id, game.clone()).await;
         sow_through(&people, id, now).await;
         assert_eq!(run_out(server, &people[0], id).await["last_event"]["by"], "clock");
@@ -372,9 +364,8 @@ fn a_ranked_game_whose_very_first_turn_of_a_seat_runs_out_is_aborted() {
 #[test]
 fn a_ranked_game_that_everybody_has_left_goes_on() {
     test(async |server| {
-        let (people, _, game) = server.group_game(limited(2), 2).await;
+        let (people, game) = server.ranked_game("kalah", 2).await;
         let id = text(&game["id"]);
-        rank(server, id).await;
         for person in &people {
             person.act(id, "leave").await.ok(200);
         }

@@ -36,6 +36,7 @@ mod reviews;
 mod round_trips;
 mod start;
 mod thinking;
+mod tickets;
 mod tokens;
 mod turn_left;
 mod variants;

@@ -2,6 +2,7 @@
 //! migrated template and one server for each test.
 
 mod client;
+mod ranked;
 
 pub use client::{Answer, Player, at_once, number, of_seats, play_on, play_out, raw, text};
 

@@ -1,0 +1,345 @@
+//! Tickets: who waits for a ranked game, and how waiting ends.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::identity::{PlayerKind, PlayerRow};
+use super::{Result, corrupt};
+use crate::engine::Variant;
+use crate::ids::{GameId, PlayerId, TicketId};
+use crate::matching::{Meeting, Waiting};
+use crate::pool::Pool;
+use crate::rating::{Deviation, Rating, Standing};
+
+/// Players who can be matched: the same game with as many seats and as much time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Which game.
+    pub variant: Variant,
+    /// How many seats, 2 to 4.
+    pub players: u8,
+    /// Seconds for each sowing.
+    pub turn_seconds: u32,
+}
+
+impl Queue {
+    /// The pool in which its games count.
+    pub fn pool(self) -> Pool {
+        Pool::of(self.variant, self.players)
+    }
+
+    fn columns(self) -> Result<(&'static str, i16, i16)> {
+        let turn_seconds = i16::try_from(self.turn_seconds).map_err(|e| corrupt("ticket.turn_seconds", e))?;
+        Ok((self.variant.as_str(), self.players.into(), turn_seconds))
+    }
+
+    fn stored(variant: &str, players: i16, turn_seconds: i16) -> Result<Self> {
+        Ok(Self {
+            variant: variant.parse().map_err(|e| corrupt("ticket.variant", e))?,
+            players: u8::try_from(players).map_err(|e| corrupt("ticket.players", e))?,
+            turn_seconds: u32::try_from(turn_seconds).map_err(|e| corrupt("ticket.turn_seconds", e))?,
+        })
+    }
+}
+
+/// How a ticket stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TicketStatus {
+    /// For opponents.
+    Waiting,
+    /// There is a game.
+    Matched,
+    /// By its player.
+    Cancelled,
+    /// Its player had not been heard of.
+    Expired,
+}
+
+/// A ticket as its player sees it.
+#[derive(Clone, Debug)]
+pub struct TicketRow {
+    /// Which ticket.
+    pub id: TicketId,
+    /// For what.
+    pub queue: Queue,
+    /// The greatest difference of ratings to anyone in the game.
+    pub max_gap: Option<u16>,
+    /// How it stands.
+    pub status: TicketStatus,
+    /// The game, once there is one.
+    pub game: Option<GameId>,
+    /// For how many seconds it has waited, or had when that ended.
+    pub waited: f64,
+    /// When it was made.
+    pub created_at: OffsetDateTime,
+}
+
+/// Makes a ticket. A second open one of the same player breaks the constraint `ticket_one_open`.
+pub async fn insert_ticket(
+    db: &mut PgConnection,
+    id: TicketId,
+    player: PlayerId,
+    queue: Queue,
+    max_gap: Option<u16>,
+) -> Result<()> {
+    let (variant, players, turn_seconds) = queue.columns()?;
+    sqlx::query!(
+        "insert into ticket (id, player_id, variant, players, turn_seconds, max_gap)
+         values ($1, $2, $3::text::variant, $4, $5, $6)",
+        id.uuid(),
+        player.uuid(),
+        variant,
+        players,
+        turn_seconds,
+        max_gap.map(i16::try_from).transpose().map_err(|e| corrupt("ticket.max_gap", e))?
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// How many seconds are left of a player's cooldown, if there is one.
+pub async fn cooldown(db: &mut PgConnection, player: PlayerId) -> Result<Option<f64>> {
+    sqlx::query_scalar!(
+        "select extract(epoch from max(until) - now())::float8 from no_show where player_id = $1 and until > now()",
+        player.uuid()
+    )
+    .fetch_one(db)
+    .await
+}
+
+/// A player's ticket.
+pub async fn ticket(db: &mut PgConnection, id: TicketId, player: PlayerId) -> Result<Option<TicketRow>> {
+    let row = sqlx::query!(
+        r#"select variant::text as "variant!", players, turn_seconds, max_gap, status::text as "status!", game_id,
+                  extract(epoch from coalesce(ended_at, now()) - created_at)::float8 as "waited!", created_at
+           from ticket where id = $1 and player_id = $2"#,
+        id.uuid(),
+        player.uuid()
+    )
+    .fetch_optional(db)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(TicketRow {
+        id,
+        queue: Queue::stored(&row.variant, row.players, row.turn_seconds)?,
+        max_gap: row.max_gap.map(u16::try_from).transpose().map_err(|e| corrupt("ticket.max_gap", e))?,
+        status: match row.status.as_str() {
+            "waiting" => TicketStatus::Waiting,
+            "matched" => TicketStatus::Matched,
+            "cancelled" => TicketStatus::Cancelled,
+            "expired" => TicketStatus::Expired,
+            other => return Err(corrupt("ticket.status", other)),
+        },
+        game: row.game_id.map(GameId::from),
+        waited: row.waited,
+        created_at: row.created_at,
+    }))
+}
+
+/// The one open ticket of a player, if there is one, and its game.
+pub async fn open_ticket(
+    db: &mut PgConnection,
+    player: PlayerId,
+) -> Result<Option<(TicketId, Option<GameId>)>> {
+    let row = sqlx::query!("select id, game_id from ticket where player_id = $1 and open", player.uuid())
+        .fetch_optional(db)
+        .await?;
+    Ok(row.map(|row| (row.id.into(), row.game_id.map(GameId::from))))
+}
+
+/// Ends a player's waiting; whether the ticket was still waiting.
+pub async fn cancel_ticket(db: &mut PgConnection, id: TicketId, player: PlayerId) -> Result<bool> {
+    let done = sqlx::query!(
+        "update ticket set status = 'cancelled', open = false, ended_at = now()
+         where id = $1 and player_id = $2 and status = 'waiting'",
+        id.uuid(),
+        player.uuid()
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// How long the last twenty who were matched in a queue had waited, within the last hour: the median, in seconds.
+pub async fn usual_wait(db: &mut PgConnection, queue: Queue) -> Result<Option<f64>> {
+    let (variant, players, turn_seconds) = queue.columns()?;
+    sqlx::query_scalar!(
+        "select percentile_cont(0.5) within group (order by extract(epoch from ended_at - created_at))::float8
+         from (select ended_at, created_at from ticket
+               where variant = $1::text::variant and players = $2 and turn_seconds = $3 and status = 'matched'
+                 and ended_at > now() - interval '1 hour'
+               order by ended_at desc limit 20) t",
+        variant,
+        players,
+        turn_seconds
+    )
+    .fetch_one(db)
+    .await
+}
+
+/// The queues in which anybody waits.
+pub async fn queues(db: &mut PgConnection) -> Result<Vec<Queue>> {
+    sqlx::query!(
+        r#"select distinct variant::text as "variant!", players, turn_seconds from ticket where status = 'waiting'"#
+    )
+    .fetch_all(db)
+    .await?
+    .into_iter()
+    .map(|row| Queue::stored(&row.variant, row.players, row.turn_seconds))
+    .collect()
+}
+
+/// Has a queue to itself until the transaction ends; false if another process has it.
+pub async fn try_lock_queue(db: &mut PgConnection, queue: Queue) -> Result<bool> {
+    let (variant, players, turn_seconds) = queue.columns()?;
+    sqlx::query_scalar!(
+        r#"select pg_try_advisory_xact_lock(hashtextextended('queue ' || $1 || $2::text || '/' || $3::text, 0)) as "locked!""#,
+        variant,
+        players.to_string(),
+        turn_seconds.to_string()
+    )
+    .fetch_one(db)
+    .await
+}
+
+/// Ends the waiting of those who have not been heard of for `silence` seconds, outages of the whole service left out.
+pub async fn expire_tickets(db: &mut PgConnection, queue: Queue, silence: f64) -> Result<Vec<TicketId>> {
+    let (variant, players, turn_seconds) = queue.columns()?;
+    let expired = sqlx::query_scalar!(
+        "update ticket set status = 'expired', open = false, ended_at = now()
+         where id in (
+             select t.id from ticket t
+             left join heard h on h.player_id = t.player_id
+             join heartbeat b on b.single
+             where t.variant = $1::text::variant and t.players = $2 and t.turn_seconds = $3 and t.status = 'waiting'
+               and greatest(t.created_at, h.at, b.resumed_at) < now() - make_interval(secs => $4)
+             order by t.id for update of t)
+         returning id",
+        variant,
+        players,
+        turn_seconds,
+        silence
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(expired.into_iter().map(TicketId::from).collect())
+}
+
+/// Somebody who waits.
+pub struct Waiter {
+    /// Which ticket.
+    pub ticket: TicketId,
+    /// Whose.
+    pub player: PlayerRow,
+    /// What matchmaking considers.
+    pub waiting: Waiting,
+    /// First moves had less those to be expected, in twelfths.
+    pub start_balance: i32,
+}
+
+/// Who waits in a queue, longest first, with ratings as they are now.
+pub async fn waiters(db: &mut PgConnection, queue: Queue) -> Result<Vec<Waiter>> {
+    let (variant, players, turn_seconds) = queue.columns()?;
+    let rows = sqlx::query!(
+        r#"select t.id, t.player_id, t.max_gap, extract(epoch from now() - t.created_at)::float8 as "waited!", p.name,
+                  p.kind, r.rating as "rating?", r.deviation as "deviation?", r.start_balance as "start_balance?",
+                  extract(epoch from now() - r.rated_at)::float8 / 86400 as idle_days
+           from ticket t
+           join player p on p.id = t.player_id
+           left join rating r on r.player_id = t.player_id and r.pool = $4::text::pool
+           where t.variant = $1::text::variant and t.players = $2 and t.turn_seconds = $3 and t.status = 'waiting'
+           order by t.created_at, t.id"#,
+        variant,
+        players,
+        turn_seconds,
+        queue.pool().as_str()
+    )
+    .fetch_all(&mut *db)
+    .await?;
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.player_id).collect();
+    let mut meetings = meetings(db, &ids).await?;
+    rows.into_iter()
+        .map(|row| {
+            let standing = match (row.rating, row.deviation, row.idle_days) {
+                (Some(rating), Some(deviation), Some(days)) => Standing {
+                    rating: Rating::new(rating),
+                    deviation: Deviation::new(deviation).after_days(days),
+                },
+                _ => Standing::NEW,
+            };
+            let player = PlayerId::from(row.player_id);
+            Ok(Waiter {
+                ticket: row.id.into(),
+                waiting: Waiting {
+                    player,
+                    standing,
+                    waited: row.waited,
+                    max_gap: row.max_gap.map(f64::from),
+                    recent: meetings.remove(&row.player_id).unwrap_or_default(),
+                    // Blocks between players come with accounts.
+                    blocked: Vec::new(),
+                },
+                player: PlayerRow { id: player, name: row.name, kind: PlayerKind::stored(&row.kind)? },
+                start_balance: row.start_balance.unwrap_or_default(),
+            })
+        })
+        .collect()
+}
+
+/// The last three rated games of players, with whom they were played.
+async fn meetings(
+    db: &mut PgConnection,
+    players: &[Uuid],
+) -> Result<std::collections::HashMap<Uuid, Vec<Meeting>>> {
+    let rows = sqlx::query!(
+        r#"select u.id as "player!", c.game_id, array_agg(o.player_id) as "others!"
+           from unnest($1::uuid[]) as u (id)
+           cross join lateral (select game_id from rating_change where player_id = u.id order by at desc limit 3) c
+           join rating_change o on o.game_id = c.game_id and o.player_id <> u.id
+           group by u.id, c.game_id"#,
+        players
+    )
+    .fetch_all(db)
+    .await?;
+    let mut meetings = std::collections::HashMap::<Uuid, Vec<Meeting>>::new();
+    for row in rows {
+        let players = row.others.into_iter().map(PlayerId::from).collect();
+        meetings.entry(row.player).or_default().push(Meeting { game: row.game_id.into(), players });
+    }
+    Ok(meetings)
+}
+
+/// Locks tickets in the order of their ids; whether all of them are still waiting.
+pub async fn lock_waiting(db: &mut PgConnection, tickets: &[TicketId]) -> Result<bool> {
+    let ids: Vec<Uuid> = tickets.iter().map(|id| id.uuid()).collect();
+    let waiting = sqlx::query_scalar!(
+        "select id from ticket where id = any($1) and status = 'waiting' order by id for update",
+        &ids
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(waiting.len() == ids.len())
+}
+
+/// Ends the waiting of tickets with a game.
+pub async fn match_tickets(db: &mut PgConnection, tickets: &[TicketId], game: GameId) -> Result<()> {
+    let ids: Vec<Uuid> = tickets.iter().map(|id| id.uuid()).collect();
+    sqlx::query!(
+        "update ticket set status = 'matched', game_id = $2, ended_at = now() where id = any($1)",
+        &ids,
+        game.uuid()
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Forgets tickets that are a day old and no longer open.
+pub async fn forget_tickets(db: &mut PgConnection) -> Result<()> {
+    sqlx::query!("delete from ticket where not open and created_at < now() - interval '1 day'")
+        .execute(db)
+        .await?;
+    Ok(())
+}
