@@ -46,7 +46,8 @@ impl Eq for Pair {}
 pub(super) fn pair(waiting: &[Waiting]) -> Vec<Match> {
     let Some(mut tree) = Tree::new(waiting) else { return Vec::new() };
     let best = |tree: &Tree<'_>, owner| {
-        tree.best_partner(owner).map(|partner| Reverse(Pair { score: partner.score, owner, partner: partner.index }))
+        tree.best_partner(owner)
+            .map(|partner| Reverse(Pair { score: partner.score, owner, partner: partner.index }))
     };
     let mut heap: BinaryHeap<_> = (0..waiting.len()).filter_map(|owner| best(&tree, owner)).collect();
     let mut matches = Vec::new();

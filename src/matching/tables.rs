@@ -51,7 +51,10 @@ pub(super) fn pair(waiting: &[Waiting], seats: usize) -> Vec<Match> {
     loop {
         for anchor in to_ask.drain(..) {
             let members = line.table_of(anchor, seats);
-            members.iter().filter(|member| **member != anchor).for_each(|member| chosen_by[*member].push(anchor));
+            members
+                .iter()
+                .filter(|member| **member != anchor)
+                .for_each(|member| chosen_by[*member].push(anchor));
             if members.len() == seats {
                 let score = score(waiting, &members);
                 heap.extend((score <= THRESHOLD).then_some(Reverse(Proposal { score, anchor, members })));

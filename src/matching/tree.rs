@@ -113,8 +113,8 @@ impl Search {
     }
 
     fn consider(&mut self, point: &Point, waiting: &[Waiting]) {
-        let younger = point.waited < self.me.waited
-            || (point.waited == self.me.waited && point.index > self.me.index);
+        let younger =
+            point.waited < self.me.waited || (point.waited == self.me.waited && point.index > self.me.index);
         let difference = (point.rating - self.me.rating).abs();
         if !point.free || !younger || difference > self.me.max_gap.min(point.max_gap) {
             return;

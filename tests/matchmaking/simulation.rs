@@ -67,6 +67,9 @@ pub struct Outcome {
     games: Vec<(f64, f64)>,
     /// In seconds, of those who got a game.
     waits: Vec<f64>,
+    /// The longest wait of those who got a game before the last one came, in seconds. After that nobody comes for whom
+    /// it would pay to wait, as somebody always will in a real queue.
+    pub longest_while_coming: f64,
     /// Games in which somebody's hard limit is broken.
     pub broken_limits: usize,
     /// Who never got a game.
@@ -80,7 +83,9 @@ impl Outcome {
         let gap = pairs().map(|(a, b)| a.standing.gap(b.standing)).fold(0.0, f64::max);
         self.games.push((gap, table.iter().map(|waiting| waiting.waited).sum()));
         self.waits.extend(table.iter().map(|waiting| waiting.waited));
-        let broken = |(a, b): (&Waiting, &Waiting)| a.max_gap.is_some_and(|limit| difference(a.standing, b.standing) > limit);
+        let broken = |(a, b): (&Waiting, &Waiting)| {
+            a.max_gap.is_some_and(|limit| difference(a.standing, b.standing) > limit)
+        };
         self.broken_limits += usize::from(pairs().any(broken));
     }
 
@@ -148,6 +153,10 @@ pub fn run(arrivals: &[Arrival], seats: usize) -> Outcome {
         let mut matched = BTreeSet::new();
         for made in pair(&waiting, seats) {
             outcome.add(&waiting, &made);
+            if come < arrivals.len() {
+                let waits = made.tickets.iter().map(|ticket| waiting[*ticket].waited);
+                outcome.longest_while_coming = waits.fold(outcome.longest_while_coming, f64::max);
+            }
             matched.extend(made.tickets.iter().map(|ticket| queue[*ticket]));
         }
         queue.retain(|number| !matched.contains(number));
@@ -170,9 +179,13 @@ pub fn optimum(arrivals: &[Arrival], near: usize) -> (f64, usize) {
     };
     let mut pairs = BTreeSet::new();
     for i in 0..arrivals.len() {
-        let mut others: Vec<usize> = (0..arrivals.len()).filter(|j| i != *j && allowed(i, *j)).collect();
-        others.sort_by(|a, b| cost(i, *a).total_cmp(&cost(i, *b)));
-        pairs.extend(others.iter().take(near).map(|j| (i.min(*j), i.max(*j))));
+        let others = (0..arrivals.len()).filter(|j| i != *j && allowed(i, *j));
+        let mut others: Vec<(f64, usize)> = others.map(|j| (cost(i, j), j)).collect();
+        if near < others.len() {
+            others.select_nth_unstable_by(near, |a, b| a.0.total_cmp(&b.0));
+            others.truncate(near);
+        }
+        pairs.extend(others.iter().map(|(_, j)| (i.min(*j), i.max(*j))));
     }
     // In hundredths of a point: the search takes whole numbers.
     #[expect(clippy::cast_possible_truncation, reason = "far below 2^31")]
@@ -221,7 +234,8 @@ pub fn regulars(seed: u64, people: usize, seats: usize, games: usize, memory: bo
             made_games += 1;
             repeats += usize::from(table.iter().any(|a| table.iter().any(|b| met(*a, *b))));
             let game = GameId::from(uuid::Uuid::from_u128(made_games as u128));
-            let order = seat_order(&table.iter().map(|person| balances[*person]).collect::<Vec<_>>(), &mut rng);
+            let order =
+                seat_order(&table.iter().map(|person| balances[*person]).collect::<Vec<_>>(), &mut rng);
             let end = now + 60.0 + exponential(&mut rng, 120.0);
             for (seat, at) in order.into_iter().enumerate() {
                 let person = table[at];
