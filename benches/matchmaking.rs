@@ -18,6 +18,9 @@ use simulation::{Arrival, Outcome, arrivals, optimum, player, quantile, regulars
 
 const ARRIVALS: usize = 2_000;
 const RATES: [f64; 2] = [0.2, 5.0];
+/// One in how many has a hard limit.
+const LIMITS: [(usize, &str); 2] =
+    [(0, "nobody has a hard limit"), (10, "one in ten has a hard limit, 50 to 250 points")];
 /// Each is paired with so many of its cheapest partners in the search for the optimum; then with twice as many.
 const NEAR: usize = 40;
 /// The best of so many rounds: what else the machine does only adds.
@@ -38,10 +41,17 @@ fn main() {
         }
     }
     for seats in [3, 4] {
-        println!("{seats} seats, one in ten has a hard limit");
-        for rate in RATES {
-            let outcome = run(&arrivals(1, ARRIVALS, rate, 10), seats);
-            println!("  {rate:>3}/s: largest gap {:.1} on average, {}", outcome.mean_gap(), waits(&outcome));
+        println!("{seats} seats");
+        for (limited, who) in LIMITS {
+            println!("  {who}");
+            for rate in RATES {
+                let outcome = run(&arrivals(1, ARRIVALS, rate, limited), seats);
+                println!(
+                    "  {rate:>3}/s: largest gap {:.1} on average, {}",
+                    outcome.mean_gap(),
+                    waits(&outcome)
+                );
+            }
         }
     }
     people_who_come_back();
