@@ -19,6 +19,10 @@ test:
 bench:
     cargo bench --bench perft --bench search
 
+# The matches of ranked play against somebody who knows the future, and how long a round of pairing takes.
+matchmaking:
+    cargo bench --bench matchmaking
+
 # Each level against the one below, for hours; see benches/ladder.rs for less.
 ladder:
     cargo bench --bench ladder
