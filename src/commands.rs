@@ -25,9 +25,11 @@ use crate::cpu::kalah::book::{self, Effort};
 use crate::cpu::{Computers, Memory};
 use crate::embedded::{Cluster, Durability, EmbeddedError, Liveness, default_home, url_of_running};
 use crate::http::Search;
+use crate::pool::Pool;
 use crate::server::{self, Settings};
 use crate::service::Service;
 use crate::telemetry::{Metrics, init_logs};
+use crate::store::Season;
 use crate::{http, store};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -53,7 +55,8 @@ pub fn run(line: CommandLine) -> ExitCode {
             book(&file, pits, stones, Effort { quick, patience, margins })
         }
         Some(Command::Openapi { v3_0 }) => openapi(v3_0),
-        Some(Command::Audit(database)) => audit(database),
+        Some(Command::Audit(database)) => with_service(database, audit),
+        Some(Command::Season(database)) => with_service(database, season),
         Some(Command::Healthcheck { listen }) => healthcheck(listen),
     };
     outcome.unwrap_or_else(|error| {
@@ -208,49 +211,73 @@ fn openapi(v3_0: bool) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn audit(database: Database) -> Outcome {
+/// Does something with a service that answers no requests, on the database that is asked for.
+fn with_service(database: Database, work: impl AsyncFn(&Service) -> Outcome) -> Outcome {
     init_logs("warn")?;
+    let on = |url: &str| block_on(async { work(&service_on(url).await?).await });
     if let Some(url) = database.url()? {
-        return block_on(audit_database(&url));
+        return on(&url);
     }
     let home = database.data_dir.unwrap_or_else(default_home);
     if !home.join("pg").exists() {
         return Err(format!("there is no private database in {}", home.display()).into());
     }
-    match with_cluster(&home, |url, _| block_on(audit_database(url))) {
-        // A server runs on the folder: its database can be read beside it.
+    match with_cluster(&home, |url, _| on(url)) {
+        // A server runs on the folder: its database can be used beside it.
         Err(error) if matches!(error.downcast_ref(), Some(EmbeddedError::InUse { .. })) => {
-            block_on(audit_database(&url_of_running(&home)?))
+            on(&url_of_running(&home)?)
         }
         outcome => outcome,
     }
 }
 
-async fn audit_database(url: &str) -> Outcome {
+async fn service_on(url: &str) -> Result<Service, Failure> {
     let database = store::Database::new(PgConnectOptions::from_str(url)?);
     if !store::is_ready(&mut *database.connection().await?).await.unwrap_or(false) {
         return Err("the database has not been migrated by this version; start the server once".into());
     }
-    // The audit signs nothing.
+    // It signs nothing.
     let unused = SigningKeys::parse(&STANDARD.encode([0; 32]))?;
-    let service =
-        Service::new(database, unused, Arc::new(Metrics::new()), CancellationToken::new(), Memory::default());
+    let (metrics, stopping) = (Arc::new(Metrics::new()), CancellationToken::new());
+    Ok(Service::new(database, unused, metrics, stopping, Memory::default()))
+}
+
+async fn audit(service: &Service) -> Outcome {
     let report = service.audit().await?;
     let mut output = io::stdout().lock();
     for difference in &report.differences {
-        writeln!(output, "game {}: {}", difference.game, difference.what)?;
+        writeln!(output, "{}: {}", difference.of, difference.what)?;
     }
-    let (games, events) = (report.games, report.events);
+    let (games, events, changes) = (report.games, report.events, report.changes);
     if report.differences.is_empty() {
-        writeln!(output, "{games} games with {events} events replay to what is stored")?;
+        writeln!(
+            output,
+            "{games} games with {events} events replay to what is stored, {changes} changes of ratings add up"
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(
         output,
-        "{games} games with {events} events replayed, {} differences",
+        "{games} games with {events} events replayed, {changes} changes of ratings reckoned again, {} differences",
         report.differences.len()
     )?;
     Ok(ExitCode::FAILURE)
+}
+
+async fn season(service: &Service) -> Outcome {
+    let mut output = io::stdout().lock();
+    for pool in Pool::ALL {
+        match service.look_at_season(pool).await? {
+            None => writeln!(output, "{pool}: has been looked at this month")?,
+            Some(Season { month, players, mean: None, .. }) => {
+                writeln!(output, "{pool}, {month}: {players} players to go by, nothing moves")?;
+            }
+            Some(Season { month, players, mean: Some(mean), shift }) => {
+                writeln!(output, "{pool}, {month}: {players} players with a mean of {mean:.1}, moved by {shift:.1}")?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn healthcheck(listen: SocketAddr) -> Outcome {

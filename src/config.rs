@@ -94,8 +94,10 @@ pub enum Command {
         #[arg(long = "v3.0")]
         v3_0: bool,
     },
-    /// Replay every stored game and print what differs; the exit status is 1 if anything does.
+    /// Replay every stored game, reckon every rating again, and print what differs; the exit status is 1 if anything does.
     Audit(Database),
+    /// Look at the ratings of each pool, once a month, and move them all if they have drifted. Safe to repeat.
+    Season(Database),
     /// Ask a server on this machine whether it can do its work; the exit status is 1 if not.
     Healthcheck {
         /// Where it listens.

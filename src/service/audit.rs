@@ -1,10 +1,12 @@
-//! The audit: replays the log of every stored game and compares what comes out with what is stored.
+//! The audit: replays the log of every stored game and compares what comes out with what is stored, then the ratings.
 
 use super::events::abort_reason;
+use super::ledger::{audit_ratings, compare_receipts};
 use super::turn::{Turn, note_run_out};
 use super::{Result, Service};
 use crate::engine::{Game, Snapshot};
-use crate::ids::GameId;
+use crate::ids::{GameId, PlayerId};
+use crate::pool::Pool;
 use crate::store::{self, EventKind, EventRow, Status, Stored, StoredGame};
 
 /// How many games are read at a time.
@@ -13,10 +15,28 @@ const BATCH: i64 = 200;
 /// Something stored that its log does not give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// In which game.
-    pub game: GameId,
+    /// Of what.
+    pub of: Subject,
     /// What differs, for a person to read.
     pub what: String,
+}
+
+/// What something stored belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A game.
+    Game(GameId),
+    /// A player's rating in a pool.
+    Rating(PlayerId, Pool),
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Game(game) => write!(f, "game {game}"),
+            Self::Rating(player, pool) => write!(f, "rating of player {player} in {pool}"),
+        }
+    }
 }
 
 /// What an audit found.
@@ -26,6 +46,8 @@ pub struct Report {
     pub games: u64,
     /// Events replayed.
     pub events: u64,
+    /// Changes of ratings reckoned again.
+    pub changes: u64,
     /// Everything that differs.
     pub differences: Vec<Difference>,
 }
@@ -42,14 +64,14 @@ impl Service {
         store::read_one_snapshot(&mut tx).await?;
         for game in store::games_that_are_gone(&mut tx).await? {
             let what = "there are events, but no game".to_owned();
-            report.differences.push(Difference { game, what });
+            report.differences.push(Difference { of: Subject::Game(game), what });
         }
         loop {
             // Every batch is one snapshot of the database: rows and logs of running games belong together.
             let mut tx = self.database.begin().await?;
             store::read_one_snapshot(&mut tx).await?;
             let batch = store::all_games(&mut tx, after, BATCH).await?;
-            let Some(last) = batch.last() else { return Ok(report) };
+            let Some(last) = batch.last() else { break };
             after = Some(last.id);
             for stored in batch {
                 let log = store::events_after(&mut tx, stored.id, 0).await;
@@ -57,16 +79,21 @@ impl Service {
                 let found = match (&stored.game, log) {
                     (Ok(game), Ok(log)) => {
                         report.events += log.len() as u64;
-                        compare(&stored, game, &log)
+                        let mut found = compare(&stored, game, &log);
+                        let receipts = store::receipts(&mut tx, stored.id).await?;
+                        found.extend(compare_receipts(game, &receipts));
+                        found
                     }
                     (Err(e), _) => vec![e.to_string()],
                     (_, Err(e @ sqlx::Error::Decode(_))) => vec![e.to_string()],
                     (_, Err(e)) => return Err(e.into()),
                 };
-                let game = stored.id;
-                report.differences.extend(found.into_iter().map(|what| Difference { game, what }));
+                let of = Subject::Game(stored.id);
+                report.differences.extend(found.into_iter().map(|what| Difference { of, what }));
             }
         }
+        audit_ratings(self, &mut report).await?;
+        Ok(report)
     }
 }
 

@@ -9,11 +9,13 @@ mod games;
 mod groups;
 mod idempotency;
 mod identity;
+mod ledger;
 mod lists;
 mod new_games;
 mod presence;
 mod ratings;
 mod reviews;
+mod season;
 mod tickets;
 
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
@@ -32,6 +34,7 @@ pub use identity::{
     PlayerKind, PlayerRow, RefreshRow, Successors, end_session, insert_player, insert_refresh,
     insert_session, lock_refresh, mark_used, player, rename_player, successors,
 };
+pub use ledger::{LedgerEntry, LedgerRow, changes_without_rating, ledger_entries, ledgers};
 pub use lists::{
     GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
     running_ranked_games,
@@ -42,6 +45,7 @@ pub use ratings::{
     LockedRating, SeatChange, insert_changes, insert_no_show, lock_ratings, recent_no_shows, release_tickets,
 };
 pub use reviews::{StoredReview, insert_review, review};
+pub use season::{Season, begin_season, finish_season, lock_pool};
 pub use tickets::{
     Queue, TicketRow, TicketStatus, Waiter, cancel_ticket, cooldown, expire_tickets, forget_tickets,
     insert_ticket, lock_waiting, match_tickets, open_ticket, queues, ticket, try_lock_queue, usual_wait,

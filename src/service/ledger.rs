@@ -1,0 +1,124 @@
+//! The audit of ratings: reckons every change again from its receipts, and every rating from its changes.
+
+use super::Result;
+use super::audit::{Difference, Report, Subject};
+use crate::engine::EndReason;
+use crate::matching::start_share;
+use crate::pool::Pool;
+use crate::rating::{Deviation, FORMULA, Rating, Standing, rate};
+use crate::store::{self, LedgerEntry, LedgerRow, Receipt, SeatRating, StoredGame};
+
+/// How many ratings are read at a time.
+const BATCH: i64 = 500;
+/// What is lost when numbers are written and read, and more than any other processor's rounding.
+const NEAR: f64 = 1e-6;
+
+fn differ(a: f64, b: f64) -> bool {
+    (a - b).abs() > NEAR || a.is_nan() || b.is_nan()
+}
+
+/// What of a game's receipts does not follow from the game.
+pub(super) fn compare_receipts(stored: &StoredGame, receipts: &[Receipt]) -> Vec<String> {
+    let end = stored.game.end();
+    let rated = stored.game.ranked() && end.is_some_and(|end: EndReason| !end.is_abort());
+    if !rated {
+        return if receipts.is_empty() { Vec::new() } else { vec!["receipts of a game that is not rated".into()] };
+    }
+    let rules = stored.options.rules();
+    if receipts.len() != usize::from(rules.players()) {
+        return vec![format!("{} receipts for {} seats", receipts.len(), rules.players())];
+    }
+    let mut found = Vec::new();
+    let results: Vec<(Standing, u8)> = receipts.iter().map(|r| (r.before, r.place)).collect();
+    let seats = rules.seats().zip(&stored.seats).zip(stored.game.places()).zip(&stored.ratings);
+    for ((receipt, change), (((seat, who), place), shown)) in
+        receipts.iter().zip(rate(&results)).zip(seats)
+    {
+        let mut check = |what: &str, holds: bool| {
+            if !holds {
+                found.push(format!("receipt of seat {seat}: {what}"));
+            }
+        };
+        check("another seat", receipt.seat == seat.get());
+        check("another player", who.person().is_some_and(|person| person.id == receipt.player));
+        check("another place", place == Some(receipt.place));
+        check("another pool", receipt.pool == Pool::of(rules.variant(), rules.players()));
+        check("another number of players", receipt.players == rules.players());
+        check("another formula", receipt.formula == FORMULA);
+        let (after, reckoned) = (receipt.after, change.after);
+        check("another rating", !differ(after.rating.points(), reckoned.rating.points()));
+        check("another deviation", !differ(after.deviation.points(), reckoned.deviation.points()));
+        check("another expectation", !differ(receipt.expected, change.expected));
+        let should_be_shown = SeatRating {
+            before: receipt.before.rating.displayed(),
+            after: Some(after.rating.displayed()),
+            provisional: after.deviation.is_provisional(),
+        };
+        check("shown otherwise", *shown == Some(should_be_shown));
+    }
+    found
+}
+
+/// Reckons all ratings from their changes.
+pub(super) async fn audit_ratings(service: &super::Service, report: &mut Report) -> Result<()> {
+    let mut tx = service.database.begin().await?;
+    store::read_one_snapshot(&mut tx).await?;
+    for (player, pool) in store::changes_without_rating(&mut tx).await? {
+        let what = "there are changes, but no rating".to_owned();
+        report.differences.push(Difference { of: Subject::Rating(player, pool), what });
+    }
+    drop(tx);
+    let mut after = None;
+    loop {
+        let mut tx = service.database.begin().await?;
+        store::read_one_snapshot(&mut tx).await?;
+        let batch = store::ledgers(&mut tx, after, BATCH).await?;
+        let Some(last) = batch.last() else { return Ok(()) };
+        after = Some((last.player, last.pool));
+        for row in batch {
+            let entries = store::ledger_entries(&mut tx, row.player, row.pool).await?;
+            report.changes += entries.len() as u64;
+            let of = Subject::Rating(row.player, row.pool);
+            report.differences.extend(compare(&row, &entries).into_iter().map(|what| Difference { of, what }));
+        }
+    }
+}
+
+/// What of a rating does not follow from its changes, or of a change from the one before.
+fn compare(row: &LedgerRow, entries: &[LedgerEntry]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut check = |what: String, holds: bool| {
+        if !holds {
+            found.push(what);
+        }
+    };
+    let (mut rating, mut deviation) = (Rating::NEW.points(), Deviation::NEW);
+    let (mut games, mut balance, mut meetings) = (0, 0, 0);
+    for (entry, number) in entries.iter().zip(1..) {
+        check(format!("change {} where {number} belongs", entry.number), entry.number == number);
+        let before = entry.rating_before;
+        check(format!("change {number}: from {before}, not {rating}"), !differ(before, rating));
+        rating = entry.rating_after;
+        if let Some(game) = entry.game {
+            let live = deviation.after_days(game.idle_days).points();
+            let before = game.deviation_before;
+            check(format!("change {number}: deviation from {before}, not {live}"), !differ(before, live));
+            deviation = Deviation::new(game.deviation_after);
+            let players = u8::try_from(game.players).unwrap_or(u8::MAX);
+            balance += start_share(players, game.began);
+            meetings += i64::from(players) - 1;
+            games += 1;
+        }
+    }
+    check(format!("rating: stored {}, reckoned {rating}", row.rating), !differ(row.rating, rating));
+    let reckoned = deviation.points();
+    check(format!("deviation: stored {}, reckoned {reckoned}", row.deviation), !differ(row.deviation, reckoned));
+    check(format!("changes: stored {}, counted {}", row.changes, entries.len()), row.changes as usize == entries.len());
+    check(format!("games: stored {}, counted {games}", row.games), row.games == games);
+    check(format!("first moves: stored {}, counted {balance}", row.start_balance), row.start_balance == balance);
+    let (met, tallied) = row.tallied;
+    check(format!("opponents: stored {}, counted {met}", row.opponents), i64::from(row.opponents) == met);
+    check(format!("meetings: stored {tallied}, counted {meetings}"), tallied == meetings);
+    check("the date of the last game".to_owned(), row.dated);
+    found
+}

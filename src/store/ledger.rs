@@ -1,0 +1,153 @@
+//! The ledgers of ratings as the audit reads them: every change of a player's rating in a pool, one after the other.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::Result;
+use super::standings::pool;
+use crate::ids::PlayerId;
+use crate::pool::Pool;
+
+/// Where a player stands as stored.
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerRow {
+    /// Who.
+    pub player: PlayerId,
+    /// In which pool.
+    pub pool: Pool,
+    /// Unrounded points.
+    pub rating: f64,
+    /// As it was after the last game.
+    pub deviation: f64,
+    /// The number of the last change.
+    pub changes: i32,
+    /// How many rated games.
+    pub games: i32,
+    /// How many different opponents.
+    pub opponents: i32,
+    /// First moves had less those to be expected, in twelfths.
+    pub start_balance: i32,
+    /// Opponents of whom there is a tally, and the games in these tallies.
+    pub tallied: (i64, i64),
+    /// Whether the last game is when the rating says it was.
+    pub dated: bool,
+}
+
+/// One change of a rating.
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerEntry {
+    /// Counts the player's changes in the pool from 1.
+    pub number: i32,
+    /// Unrounded points.
+    pub rating_before: f64,
+    /// Unrounded points.
+    pub rating_after: f64,
+    /// What a game did besides; `None` for a season shift.
+    pub game: Option<LedgerGame>,
+}
+
+/// What of an entry only games have.
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerGame {
+    /// Live.
+    pub deviation_before: f64,
+    /// After the game.
+    pub deviation_after: f64,
+    /// Days since the player's rated game before; 0 for the first.
+    pub idle_days: f64,
+    /// How many played.
+    pub players: i16,
+    /// Whether the player had the first move.
+    pub began: bool,
+}
+
+/// Up to `limit` ratings after this one, in the order of players.
+pub async fn ledgers(
+    db: &mut PgConnection,
+    after: Option<(PlayerId, Pool)>,
+    limit: i64,
+) -> Result<Vec<LedgerRow>> {
+    sqlx::query!(
+        r#"select player_id, pool::text as "pool!", rating, deviation, changes, games, opponents, start_balance,
+                  (select count(*) from opponent o where o.player_id = r.player_id and o.pool = r.pool) as "met!",
+                  (select coalesce(sum(o.games), 0) from opponent o
+                   where o.player_id = r.player_id and o.pool = r.pool) as "meetings!",
+                  rated_at = (select max(at) from rating_change c
+                              where c.player_id = r.player_id and c.pool = r.pool) as "dated!"
+           from rating r
+           where (player_id, pool) > (coalesce($1, '00000000-0000-0000-0000-000000000000'), coalesce($2::text::pool, 'kalah-2'))
+           order by player_id, pool limit $3"#,
+        after.map(|(player, _)| player.uuid()),
+        after.map(|(_, pool)| pool.as_str()),
+        limit
+    )
+    .fetch_all(db)
+    .await?
+    .into_iter()
+    .map(|row| {
+        Ok(LedgerRow {
+            player: row.player_id.into(),
+            pool: pool(&row.pool)?,
+            rating: row.rating,
+            deviation: row.deviation,
+            changes: row.changes,
+            games: row.games,
+            opponents: row.opponents,
+            start_balance: row.start_balance,
+            tallied: (row.met, row.meetings),
+            dated: row.dated,
+        })
+    })
+    .collect()
+}
+
+/// All changes of a player's rating in a pool, in the order of their numbers.
+pub async fn ledger_entries(db: &mut PgConnection, player: PlayerId, pool: Pool) -> Result<Vec<LedgerEntry>> {
+    let rows = sqlx::query!(
+        r#"select number as "number!", rating_before as "rating_before!", rating_after as "rating_after!",
+                  deviation_before, deviation_after, players, began,
+                  extract(epoch from at - lag(at) over (partition by season order by number))::float8 / 86400 as idle_days
+           from (select c.number, c.rating_before, c.rating_after, c.deviation_before, c.deviation_after, c.players,
+                        c.seat = g.starter as began, c.at, false as season
+                 from rating_change c join game g on g.id = c.game_id
+                 where c.player_id = $1 and c.pool = $2::text::pool
+                 union all
+                 select number, rating_before, rating_after, null, null, null, null, null, true
+                 from season_change where player_id = $1 and pool = $2::text::pool) e
+           order by number"#,
+        player.uuid(),
+        pool.as_str()
+    )
+    .fetch_all(db)
+    .await?;
+    let entry = rows.into_iter().map(|row| LedgerEntry {
+        number: row.number,
+        rating_before: row.rating_before,
+        rating_after: row.rating_after,
+        game: match (row.deviation_before, row.deviation_after, row.players, row.began) {
+            (Some(deviation_before), Some(deviation_after), Some(players), Some(began)) => Some(LedgerGame {
+                deviation_before,
+                deviation_after,
+                idle_days: row.idle_days.unwrap_or_default(),
+                players,
+                began,
+            }),
+            _ => None,
+        },
+    });
+    Ok(entry.collect())
+}
+
+/// Players with changes of ratings, but without a rating: none, unless somebody else has written to the database.
+pub async fn changes_without_rating(db: &mut PgConnection) -> Result<Vec<(PlayerId, Pool)>> {
+    sqlx::query!(
+        r#"select distinct c.player_id as "player!: Uuid", c.pool::text as "pool!"
+           from (select player_id, pool from rating_change union all select player_id, pool from season_change) c
+           where not exists (select from rating r where r.player_id = c.player_id and r.pool = c.pool)"#
+    )
+    .fetch_all(db)
+    .await?
+    .into_iter()
+    .map(|row| Ok((row.player.into(), pool(&row.pool)?)))
+    .collect()
+}
