@@ -54,6 +54,7 @@ codes! {
     CodeNotFound = "code_not_found", NOT_FOUND, "No group has this code.";
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
+    PoolNotFound = "pool_not_found", NOT_FOUND, "There is no such pool.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
     RequestTimeout = "request_timeout", REQUEST_TIMEOUT, "The request did not arrive in time.";
@@ -69,6 +70,7 @@ codes! {
     GameNotOver = "game_not_over", CONFLICT, "The game has not ended yet.";
     RankedRematch = "ranked_rematch", CONFLICT, "Ranked games have no rematch.";
     RankedGame = "ranked_game", CONFLICT, "There is no help in a ranked game that is being played.";
+    NotRanked = "not_ranked", CONFLICT, "The game is not ranked.";
     NotReviewable = "not_reviewable", CONFLICT, "Only finished games of Kalah between two players have a review.";
     Busy = "busy", CONFLICT, "Too many changes at once.";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than 64 KiB.";
@@ -254,6 +256,7 @@ impl From<service::Error> for Failure {
             E::Token(TokenError::Expired) => ProblemCode::TokenExpired,
             E::Token(TokenError::Invalid) => ProblemCode::TokenInvalid,
             E::Ranked => ProblemCode::RankedGame,
+            E::NotRanked => ProblemCode::NotRanked,
             E::NotReviewable => ProblemCode::NotReviewable,
             E::ThinkingBusy { seconds } => {
                 return Self::new(ProblemCode::ThinkingBusy, error.to_string()).retry_after(*seconds);

@@ -12,8 +12,11 @@ mod identity;
 mod lists;
 mod new_games;
 mod presence;
+mod rating_history;
 mod ratings;
 mod reviews;
+mod standings;
+mod statistics;
 
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use database::{Connection, Database};
@@ -37,10 +40,15 @@ pub use lists::{
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 pub use presence::{beat, note_heard};
+pub use rating_history::{Cause, HISTORY_PAGE, HistoryRow, Receipt, rating_history, receipts};
 pub use ratings::{
     LockedRating, SeatChange, insert_changes, insert_no_show, lock_ratings, recent_no_shows, release_tickets,
 };
 pub use reviews::{StoredReview, insert_review, review};
+pub use standings::{
+    LEADERBOARD_PAGE, ListedRow, PoolStanding, Rated, leaderboard, live_standings, standings,
+};
+pub use statistics::{OpponentRow, Tally, opponents, places_by_pool, unranked_tallies};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
