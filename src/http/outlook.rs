@@ -18,16 +18,16 @@ pub struct PlaceOutlook {
     /// The place; 1 is best.
     #[schema(minimum = 1, maximum = 4)]
     pub place: u8,
-    /// The least that the rating may change by.
+    /// The least that the rating changes by then.
     pub smallest: i16,
-    /// The most. With two players it is the same; with more it depends on who else comes in where.
+    /// The most. The two differ with who is beaten, and with whether the place is shared (in Kalah).
     pub largest: i16,
 }
 
 /// What the game can still do to the rating of a seat.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"seat": 0, "player_id": "01936f0c-5b1a-7d02-9c77-6a0e4b9d8c21", "rating": 1500, "deviation": 350,
-    "provisional": true, "expected": 0.5, "places": [{"place": 1, "smallest": 162, "largest": 162},
+    "provisional": true, "expected": 0.5, "places": [{"place": 1, "smallest": 0, "largest": 162},
         {"place": 2, "smallest": -162, "largest": -162}]}))]
 pub struct SeatOutlook {
     /// Its number.

@@ -33,7 +33,7 @@ pub struct SeatOutlook {
     /// The mean score that is expected against the others, from 0 to 1.
     pub expected: f64,
     /// By place that it may finish in: the smallest and the largest change of the displayed rating. They differ with
-    /// who is beaten.
+    /// who is beaten, and with whether the place is shared.
     pub places: BTreeMap<u8, (i16, i16)>,
 }
 
