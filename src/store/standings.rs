@@ -42,16 +42,16 @@ pub struct Rated {
 pub async fn standings(db: &mut PgConnection, player: PlayerId, pools: &[Pool]) -> Result<Vec<PoolStanding>> {
     let names: Vec<String> = pools.iter().map(|pool| pool.as_str().to_owned()).collect();
     let rows = sqlx::query!(
-        r#"select case when n.rated < 50 then 3 else 10 end as "needed!", r.rating as "rating?", r.deviation as "deviation?",
+        r#"select n.needed as "needed!", r.rating as "rating?", r.deviation as "deviation?",
                   r.games as "games?", r.opponents as "opponents?", r.listed_until > now() as current,
                   extract(epoch from now() - r.rated_at)::float8 / 86400 as idle_days,
-                  case when r.listed_until > now() and r.opponents >= case when n.rated < 50 then 3 else 10 end then
+                  case when r.listed_until > now() and r.opponents >= n.needed then
                       (select count(*) from rating b
                        where b.pool = q.pool::pool and b.rating > r.rating and b.listed_until > now()
-                         and b.opponents >= case when n.rated < 50 then 3 else 10 end)
+                         and b.opponents >= n.needed)
                   end as above
            from unnest($2::text[]) with ordinality q (pool, number)
-           cross join lateral (select count(*) as rated
+           cross join lateral (select case when count(*) < 50 then 3 else 10 end as needed
                                from (select from rating p where p.pool = q.pool::pool limit 50) p) n
            left join rating r on r.player_id = $1 and r.pool = q.pool::pool
            order by q.number"#,
