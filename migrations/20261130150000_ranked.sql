@@ -22,8 +22,8 @@ comment on column rating.changes is 'the number of the last change: rated games 
 comment on column rating.opponents is 'how many different players have been met in rated games';
 comment on column rating.start_balance is 'first moves had less those to be expected, in twelfths: 12 for a first move, less 12/N for each game of N';
 comment on column rating.listed_until is 'until when the leaderboard may show the player: 30 days after the last rated game, or sooner when the deviation becomes too great; null if that is too great already';
-create index rating_leaderboard on rating (pool, rating desc, player_id desc) include (listed_until, opponents)
-    where listed_until is not null;
+create index rating_leaderboard on rating (pool, rating desc, player_id desc)
+    include (listed_until, opponents, games, deviation, rated_at) where listed_until is not null;
 create index rating_pool on rating (pool);
 
 -- What a rated game did to one of its players: everything from which it can be reckoned again.

@@ -28,8 +28,8 @@ use crate::http::Search;
 use crate::pool::Pool;
 use crate::server::{self, Settings};
 use crate::service::Service;
-use crate::telemetry::{Metrics, init_logs};
 use crate::store::Season;
+use crate::telemetry::{Metrics, init_logs};
 use crate::{http, store};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -273,7 +273,10 @@ async fn season(service: &Service) -> Outcome {
                 writeln!(output, "{pool}, {month}: {players} players to go by, nothing moves")?;
             }
             Some(Season { month, players, mean: Some(mean), shift }) => {
-                writeln!(output, "{pool}, {month}: {players} players with a mean of {mean:.1}, moved by {shift:.1}")?;
+                writeln!(
+                    output,
+                    "{pool}, {month}: {players} players with a mean of {mean:.1}, moved by {shift:.1}"
+                )?;
             }
         }
     }

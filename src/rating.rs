@@ -61,6 +61,14 @@ impl Deviation {
         self.0
     }
 
+    /// Whole points, as players see them.
+    #[must_use]
+    pub fn displayed(self) -> i16 {
+        #[expect(clippy::cast_possible_truncation, reason = "55 to 350")]
+        let points = (self.0 + 0.5).floor() as i16;
+        points
+    }
+
     /// What it has become after so many days without a game.
     #[must_use]
     pub fn after_days(self, days: f64) -> Self {

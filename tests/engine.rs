@@ -17,6 +17,9 @@ mod naive;
 #[path = "engine/notation.rs"]
 mod notation;
 #[cfg(test)]
+#[path = "engine/outlook.rs"]
+mod outlook;
+#[cfg(test)]
 #[path = "engine/perft.rs"]
 mod perft;
 #[cfg(test)]

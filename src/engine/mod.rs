@@ -6,6 +6,7 @@
 
 mod game;
 mod notation;
+mod outlook;
 mod places;
 mod position;
 mod record;

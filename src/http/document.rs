@@ -29,6 +29,7 @@ use super::problem::{Problem, ProblemCode};
         (name = "identity", description = "Guests and the tokens of their devices."),
         (name = "players", description = "Players as others see them."),
         (name = "games", description = "Making, reading and listing games."),
+        (name = "ratings", description = "What ranked games make of players: ratings, receipts, leaderboards."),
         (name = "play", description = "Acting in a game."),
         (name = "ranked", description = "Games that count: looking for opponents, ratings, leaderboards."),
         (name = "groups", description = "People who play one game after another with the same local rules."),
@@ -135,6 +136,12 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "create_guest" => &[C::RateLimited],
         "refresh_session" => &[C::RefreshInvalid, C::RefreshReused, C::RateLimited],
         "get_me" | "update_me" | "get_player" => &[C::PlayerNotFound],
+        "list_player_games" | "list_ratings" | "list_rating_history" | "get_statistics" => {
+            &[C::PlayerNotFound]
+        }
+        "list_receipts" => &[C::GameNotFound],
+        "get_outlook" => &[C::GameNotFound, C::NotRanked, C::GameOver],
+        "list_leaderboard" | "get_own_rank" => &[C::PoolNotFound],
         "create_game" => &[C::IdempotencyKeyReused, C::PlayerNotFound],
         "get_game" | "preview_game" | "get_record" => &[C::GameNotFound],
         "create_move" => &[

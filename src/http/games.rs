@@ -19,7 +19,7 @@ use crate::engine::Seat;
 use crate::ids::{GameId, PlayerId};
 use crate::options::Asked;
 use crate::service::{MAX_SEED, NewSolo, Service};
-use crate::store::{GameFilter, StoredGame};
+use crate::store::{self, GameFilter, StoredGame};
 
 /// Who begins.
 #[derive(Clone, Copy, Default, Deserialize, ToSchema)]
@@ -85,6 +85,22 @@ pub struct GameQuery {
     /// Only games in which this player has a seat.
     #[param(required = false)]
     pub player: Option<PlayerId>,
+    /// `next` of the page before.
+    #[param(required = false, max_length = 64)]
+    pub cursor: Option<String>,
+}
+
+/// Which games of a player to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PlayerGameQuery {
+    /// Only this game.
+    #[param(required = false)]
+    pub variant: Option<Variant>,
+    /// Only games that stand so.
+    #[param(required = false)]
+    pub status: Option<GameStatus>,
     /// `next` of the page before.
     #[param(required = false, max_length = 64)]
     pub cursor: Option<String>,
@@ -234,8 +250,37 @@ pub async fn list_games(
         before: query.cursor.as_deref().map(parse_cursor).transpose()?,
     };
     let page = service.list_games(viewer.player(), filter).await?;
-    let next = page.next.map(|id| URL_SAFE_NO_PAD.encode(id.uuid().as_bytes()));
-    Ok(HttpResponse::Ok().json(GamePage { items: page.games.iter().map(Game::from).collect(), next }))
+    Ok(HttpResponse::Ok().json(GamePage::from(&page)))
+}
+
+/// List a player's games
+///
+/// The games in which the player has a seat, as far as the caller may see them, newest first: as `GET /v1/games?player=`.
+#[utoipa::path(tag = "players", security((), ("bearer" = [])),
+    params(("id" = PlayerId, Path, description = "The player."), PlayerGameQuery),
+    responses((status = 200, description = "A page of games.", body = GamePage)))]
+#[get("/players/{id}/games")]
+pub async fn list_player_games(
+    service: Data<Service>,
+    viewer: Viewer,
+    id: Path<PlayerId>,
+    query: Query<PlayerGameQuery>,
+) -> Result<HttpResponse, Failure> {
+    let filter = GameFilter {
+        variant: query.variant.map(Into::into),
+        status: query.status.map(Into::into),
+        player: Some(*id),
+        before: query.cursor.as_deref().map(parse_cursor).transpose()?,
+    };
+    let page = service.games_of(viewer.player(), *id, filter).await?;
+    Ok(HttpResponse::Ok().json(GamePage::from(&page)))
+}
+
+impl From<&store::GamePage> for GamePage {
+    fn from(page: &store::GamePage) -> Self {
+        let next = page.next.map(|id| URL_SAFE_NO_PAD.encode(id.uuid().as_bytes()));
+        Self { items: page.games.iter().map(Game::from).collect(), next }
+    }
 }
 
 fn parse_cursor(text: &str) -> Result<GameId, Failure> {

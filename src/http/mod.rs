@@ -11,14 +11,18 @@ mod groups;
 mod guests;
 mod health;
 mod hints;
+mod leaderboards;
 mod limits;
 mod objects;
+mod outlook;
 mod play;
 mod preview;
 mod problem;
+mod ratings;
 mod records;
 mod reviews;
 mod routes;
+mod statistics;
 mod strict;
 mod tickets;
 mod variants;
@@ -52,6 +56,12 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(guests::get_me)
         .service(guests::update_me)
         .service(guests::get_player)
+        .service(games::list_player_games)
+        .service(ratings::list_ratings)
+        .service(ratings::list_rating_history)
+        .service(statistics::get_statistics)
+        .service(leaderboards::list_leaderboard)
+        .service(leaderboards::get_own_rank)
         .service(games::create_game)
         .service(games::list_games)
         .service(games::get_game)
@@ -64,6 +74,8 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(records::get_record)
         .service(reviews::get_review)
         .service(hints::get_hint)
+        .service(ratings::list_receipts)
+        .service(outlook::get_outlook)
         .service(groups::create_group)
         .service(groups::join_group)
         // Whatever else is done to it is not done to a group with the id `join`.

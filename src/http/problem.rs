@@ -56,6 +56,7 @@ codes! {
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
     TicketNotFound = "ticket_not_found", NOT_FOUND, "There is no such ticket, or not for you.";
+    PoolNotFound = "pool_not_found", NOT_FOUND, "There is no such pool.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
     RequestTimeout = "request_timeout", REQUEST_TIMEOUT, "The request did not arrive in time.";
@@ -74,6 +75,7 @@ codes! {
     InRankedGame = "in_ranked_game", CONFLICT, "Your ranked game is still running.";
     TicketMatched = "ticket_matched", CONFLICT, "The ticket has been matched: its game has begun.";
     RankedGame = "ranked_game", CONFLICT, "There is no help in a ranked game that is being played.";
+    NotRanked = "not_ranked", CONFLICT, "The game is not ranked.";
     NotReviewable = "not_reviewable", CONFLICT, "Only finished games of Kalah between two players have a review.";
     Busy = "busy", CONFLICT, "Too many changes at once.";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than 64 KiB.";
@@ -279,6 +281,7 @@ impl From<service::Error> for Failure {
             E::Token(TokenError::Expired) => ProblemCode::TokenExpired,
             E::Token(TokenError::Invalid) => ProblemCode::TokenInvalid,
             E::Ranked => ProblemCode::RankedGame,
+            E::NotRanked => ProblemCode::NotRanked,
             E::NotReviewable => ProblemCode::NotReviewable,
             E::ThinkingBusy { seconds } => {
                 return Self::new(ProblemCode::ThinkingBusy, error.to_string()).retry_after(*seconds);

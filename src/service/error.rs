@@ -110,6 +110,9 @@ pub enum Error {
     /// The position is that of a ranked game which the caller is playing, or the game is ranked: no help there.
     #[error("this is a ranked game that is being played: there is no help in it")]
     Ranked,
+    /// Only ranked games change ratings.
+    #[error("this game is not ranked: it changes no ratings")]
+    NotRanked,
     /// The game is none that can be reviewed.
     #[error("only finished games of Kalah between two players have a review")]
     NotReviewable,

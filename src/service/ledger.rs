@@ -22,7 +22,11 @@ pub(super) fn compare_receipts(stored: &StoredGame, receipts: &[Receipt]) -> Vec
     let end = stored.game.end();
     let rated = stored.game.ranked() && end.is_some_and(|end: EndReason| !end.is_abort());
     if !rated {
-        return if receipts.is_empty() { Vec::new() } else { vec!["receipts of a game that is not rated".into()] };
+        return if receipts.is_empty() {
+            Vec::new()
+        } else {
+            vec!["receipts of a game that is not rated".into()]
+        };
     }
     let rules = stored.options.rules();
     if receipts.len() != usize::from(rules.players()) {
@@ -31,9 +35,7 @@ pub(super) fn compare_receipts(stored: &StoredGame, receipts: &[Receipt]) -> Vec
     let mut found = Vec::new();
     let results: Vec<(Standing, u8)> = receipts.iter().map(|r| (r.before, r.place)).collect();
     let seats = rules.seats().zip(&stored.seats).zip(stored.game.places()).zip(&stored.ratings);
-    for ((receipt, change), (((seat, who), place), shown)) in
-        receipts.iter().zip(rate(&results)).zip(seats)
-    {
+    for ((receipt, change), (((seat, who), place), shown)) in receipts.iter().zip(rate(&results)).zip(seats) {
         let mut check = |what: &str, holds: bool| {
             if !holds {
                 found.push(format!("receipt of seat {seat}: {what}"));
@@ -79,7 +81,9 @@ pub(super) async fn audit_ratings(service: &super::Service, report: &mut Report)
             let entries = store::ledger_entries(&mut tx, row.player, row.pool).await?;
             report.changes += entries.len() as u64;
             let of = Subject::Rating(row.player, row.pool);
-            report.differences.extend(compare(&row, &entries).into_iter().map(|what| Difference { of, what }));
+            report
+                .differences
+                .extend(compare(&row, &entries).into_iter().map(|what| Difference { of, what }));
         }
     }
 }
@@ -112,10 +116,19 @@ fn compare(row: &LedgerRow, entries: &[LedgerEntry]) -> Vec<String> {
     }
     check(format!("rating: stored {}, reckoned {rating}", row.rating), !differ(row.rating, rating));
     let reckoned = deviation.points();
-    check(format!("deviation: stored {}, reckoned {reckoned}", row.deviation), !differ(row.deviation, reckoned));
-    check(format!("changes: stored {}, counted {}", row.changes, entries.len()), row.changes as usize == entries.len());
+    check(
+        format!("deviation: stored {}, reckoned {reckoned}", row.deviation),
+        !differ(row.deviation, reckoned),
+    );
+    check(
+        format!("changes: stored {}, counted {}", row.changes, entries.len()),
+        row.changes as usize == entries.len(),
+    );
     check(format!("games: stored {}, counted {games}", row.games), row.games == games);
-    check(format!("first moves: stored {}, counted {balance}", row.start_balance), row.start_balance == balance);
+    check(
+        format!("first moves: stored {}, counted {balance}", row.start_balance),
+        row.start_balance == balance,
+    );
     let (met, tallied) = row.tallied;
     check(format!("opponents: stored {}, counted {met}", row.opponents), i64::from(row.opponents) == met);
     check(format!("meetings: stored {tallied}, counted {meetings}"), tallied == meetings);

@@ -13,9 +13,12 @@ mod ledger;
 mod lists;
 mod new_games;
 mod presence;
+mod rating_history;
 mod ratings;
 mod reviews;
 mod season;
+mod standings;
+mod statistics;
 mod tickets;
 
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
@@ -41,11 +44,16 @@ pub use lists::{
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 pub use presence::{beat, note_heard};
+pub use rating_history::{Cause, HISTORY_PAGE, HistoryRow, Receipt, rating_history, receipts};
 pub use ratings::{
     LockedRating, SeatChange, insert_changes, insert_no_show, lock_ratings, recent_no_shows, release_tickets,
 };
 pub use reviews::{StoredReview, insert_review, review};
 pub use season::{Season, begin_season, finish_season, lock_pool};
+pub use standings::{
+    LEADERBOARD_PAGE, ListedRow, PoolStanding, Rated, leaderboard, live_standings, standings,
+};
+pub use statistics::{OpponentRow, Tally, opponents, places_by_pool, unranked_tallies};
 pub use tickets::{
     Queue, TicketRow, TicketStatus, Waiter, cancel_ticket, cooldown, expire_tickets, forget_tickets,
     insert_ticket, lock_waiting, match_tickets, open_ticket, queues, ticket, try_lock_queue, usual_wait,

@@ -11,7 +11,7 @@ use crate::pool::Pool;
 use crate::rating::{Change, Deviation, FORMULA, Rating, Standing};
 
 /// For how many days after a rated game the leaderboard shows a player.
-const LISTED_DAYS: f64 = 30.0;
+pub(super) const LISTED_DAYS: f64 = 30.0;
 const SECONDS_A_DAY: f64 = 86_400.0;
 
 /// Where a player stands in a pool, as idle days have left it.

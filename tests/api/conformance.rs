@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Player, TestServer, play_out, test};
 use crate::operations::Document;
+use crate::ratings::Table;
 
 /// What about a value does not fit a schema of the document, with fields that the schema does not name.
 pub fn schema_errors(document: &Document, schema: &Value, value: &Value) -> Vec<String> {
@@ -90,7 +91,7 @@ impl Session<'_> {
         let operation = self.document.operation(id);
         let mut path = operation.path.clone();
         for (name, value) in ["{id}", "{member_id}"].iter().zip(ids) {
-            path = path.replace(name, value);
+            path = path.replace(name, value).replace("{pool}", value);
         }
         let request = who.request(operation.method.clone(), &format!("{path}{query}"));
         self.conforms(id, &Answer::of(if body.is_null() { request } else { request.json(&body) }).await)
@@ -228,5 +229,47 @@ fn games_that_are_over_are_told_and_replayed_as_documented() {
             );
             assert_eq!(replayed["position"], end["last_event"]["position"]);
         }
+    });
+}
+
+#[test]
+fn what_is_read_of_ratings_is_as_the_document_tells() {
+    test(async |server| {
+        let s = Session { server, document: Document::of(server).await };
+        let table = Table::new(server, "kalah", 3).await;
+        let (ana, nobody) = (&table.people[0], server.nobody());
+        let solo = json!({ "variant": "basic", "computers": ["easy"], "starter": "me" });
+        let solo = text(&s.send("create_game", ana, &[], solo).await["id"]);
+        ana.act(&solo, "resign").await.ok(200);
+        let running = table.game().await;
+        s.send("get_game", ana, &[&running], Value::Null).await;
+        for game in [&running, &solo] {
+            s.send("get_outlook", &nobody, &[game], Value::Null).await;
+        }
+        for seat in [1, 0] {
+            table.people[seat].act(&running, "resign").await.ok(200);
+        }
+        let over = s.send("get_game", ana, &[&running], Value::Null).await;
+        assert!(over["seats"][0]["rating"]["after"].is_number());
+        for game in [&running, &solo] {
+            s.send("get_outlook", ana, &[game], Value::Null).await;
+            s.send("list_receipts", &nobody, &[game], Value::Null).await;
+        }
+        for id in ["list_ratings", "get_statistics", "list_player_games"] {
+            s.send(id, &nobody, &[&ana.id], Value::Null).await;
+        }
+        for query in ["?pool=kalah-multi", "?pool=kalah-2", "?pool=kalah-multi&cursor=x", "?pool=x", ""] {
+            s.ask("list_rating_history", &nobody, &[&ana.id], query, Value::Null).await;
+        }
+        // On the leaderboard sooner than they could play for it.
+        let sql = "update rating set deviation = 60, opponents = 10, listed_until = now() + interval '1 day'";
+        sqlx::query(sql).execute(&mut server.database().await).await.unwrap();
+        for pool in ["kalah-multi", "kalah-2", "oware"] {
+            s.send("list_leaderboard", &nobody, &[pool], Value::Null).await;
+            s.send("get_own_rank", ana, &[pool], Value::Null).await;
+        }
+        s.send("list_ratings", &nobody, &[&ana.id], Value::Null).await;
+        let board = s.ask("list_leaderboard", &nobody, &["kalah-multi"], "", Value::Null).await;
+        assert_eq!(board["items"].as_array().unwrap().len(), 3);
     });
 }

@@ -83,6 +83,11 @@ impl Operation {
         self.told.pointer("/requestBody/content/application~1json/schema")
     }
 
+    /// The query that it cannot do without.
+    pub fn query(&self) -> &'static str {
+        if self.id == "list_rating_history" { "?pool=kalah-2" } else { "" }
+    }
+
     /// Whether it can be called without a token.
     pub fn is_open(&self) -> bool {
         self.told["security"].as_array().is_none_or(|ways| ways.is_empty() || ways.contains(&json!({})))
@@ -132,7 +137,8 @@ impl<'a> World<'a> {
             Some("groups") => &self.group,
             _ => &self.player.id,
         };
-        operation.path.replace("{id}", id).replace("{member_id}", &self.member)
+        let path = operation.path.replace("{id}", id).replace("{member_id}", &self.member);
+        path.replace("{pool}", "kalah-2") + operation.query()
     }
 
     /// Who calls an operation: its player, or for what has a budget by player somebody new every time.

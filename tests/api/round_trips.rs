@@ -14,13 +14,13 @@ use crate::harness::{Player, TestServer, at_once, number, test, text};
 type Trips = Arc<Mutex<Vec<String>>>;
 
 /// Listens where the service believes the database to be, passes everything on, and notes the round trips.
-struct Proxy {
-    options: PgConnectOptions,
+pub struct Proxy {
+    pub options: PgConnectOptions,
     trips: Trips,
 }
 
 impl Proxy {
-    async fn start(database: &PgConnectOptions) -> Self {
+    pub async fn start(database: &PgConnectOptions) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let trips = Trips::default();
@@ -52,7 +52,7 @@ impl Proxy {
     }
 
     /// The round trips since the last call, without those of the loops in the background.
-    fn taken(&self) -> Vec<String> {
+    pub fn taken(&self) -> Vec<String> {
         let trips = std::mem::take(&mut *self.trips.lock().unwrap());
         let background = ["heartbeat", "into heard", "from due", "update due"];
         trips.into_iter().filter(|trip| !background.iter().any(|word| trip.contains(word))).collect()

@@ -3,9 +3,11 @@
 mod event;
 mod game;
 mod player;
+mod pool;
 mod position;
 
 pub use event::{By, EndReason, Event};
 pub use game::{Game, GameStatus};
 pub use player::{Level, Player, Variant};
+pub use pool::Pool;
 pub use position::{CapturedCup, Cup, Position, captured, path};

@@ -1,0 +1,181 @@
+//! How long a page of the leaderboard and one's own rank take among 100,000 rated players, beside reading a game. All are
+//! asked in turn over HTTP by the same clients in the same run: what counts are the ratios.
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
+
+use std::net::{SocketAddr, TcpListener};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use mancala_server::account::{Identity, SigningKeys};
+use mancala_server::cpu::Memory;
+use mancala_server::embedded::{Cluster, Durability};
+use mancala_server::ids::SessionId;
+use mancala_server::server::{Settings, start};
+use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection, PgConnection};
+use time::OffsetDateTime;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use uuid::Uuid;
+
+const KEY: &str = "dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz";
+const PLAYERS: i32 = 100_000;
+const MEASURE: Duration = Duration::from_secs(12);
+
+/// Ratings from 900 to 2100, all on the leaderboard; the first of the returned players has rank 100, the second
+/// rank 90,000.
+const RATED: &str = "with new as (
+        insert into player (id, kind, name) select gen_random_uuid(), 'guest', n from generate_series(1, $1) n
+        returning id, name)
+    insert into rating (player_id, pool, rating, deviation, games, changes, opponents, listed_until)
+    select id, 'kalah-2', 2100 - 1200.0 * name::integer / $1, 70, 20, 20, 10, now() + interval '20 days' from new";
+
+fn main() {
+    let home = std::env::temp_dir().join(format!("mancala-bench-{}", std::process::id()));
+    let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
+    let database = PgConnectOptions::from_str(cluster.url()).expect("its own URL");
+    let runtime = Runtime::new().expect("a runtime");
+    let settings = Settings {
+        listener: TcpListener::bind("127.0.0.1:0").expect("a free port"),
+        database: database.clone(),
+        keys: SigningKeys::parse(KEY).expect("a key"),
+        embedded: None,
+        address_limit: 0,
+        cors_origins: Vec::new(),
+        tables: Memory::server(2),
+    };
+    let server = runtime.block_on(start(settings)).expect("the server starts");
+    runtime.block_on(measure(server.address(), &database));
+    runtime.block_on(server.stop());
+    drop(cluster);
+    std::fs::remove_dir_all(&home).expect("its own folder");
+}
+
+async fn measure(address: SocketAddr, database: &PgConnectOptions) {
+    let began = Instant::now();
+    let (good, low) = rate(database).await;
+    let mut client = Client::new(address).await;
+    let guest = client.ask("POST", "/v1/guests", "", &json!({})).await;
+    let token = guest["access_token"].as_str().expect("a token").to_owned();
+    let new = json!({ "variant": "kalah", "computers": ["easy"], "starter": "me" });
+    let game = client.ask("POST", "/v1/games", &token, &new).await;
+    let deep = client.cursor_after(90_000).await;
+    println!("{PLAYERS} rated players after {:.1} s", began.elapsed().as_secs_f64());
+    let board = "/v1/leaderboards/kalah-2";
+    let asked = [
+        ("a game", format!("/v1/games/{}", game["id"].as_str().expect("an id")), token),
+        ("the first page", board.to_owned(), String::new()),
+        ("a page after rank 90,000", format!("{board}?cursor={deep}"), String::new()),
+        ("me, at rank 100", format!("{board}/me"), good),
+        ("me, at rank 90,000", format!("{board}/me"), low),
+    ];
+    let mut took: Vec<Vec<Duration>> = vec![Vec::new(); asked.len()];
+    let began = Instant::now();
+    while began.elapsed() < MEASURE {
+        for ((_, path, token), took) in asked.iter().zip(&mut took) {
+            let asked = Instant::now();
+            client.send("GET", path, token, "").await;
+            took.push(asked.elapsed());
+        }
+    }
+    let (mut p50, mut p99) = (Vec::new(), Vec::new());
+    for took in &mut took {
+        took.sort_unstable();
+        p50.push(took[took.len() / 2].as_secs_f64() * 1e3);
+        p99.push(took[took.len() * 99 / 100].as_secs_f64() * 1e3);
+    }
+    println!("{} requests of each kind, in ms, and beside reading a game:", took[0].len());
+    for (i, (what, ..)) in asked.iter().enumerate() {
+        println!(
+            "{what:26} p50 {:7.3} ({:5.2}×)   p99 {:7.3} ({:5.2}×)",
+            p50[i],
+            p50[i] / p50[0],
+            p99[i],
+            p99[i] / p99[0]
+        );
+    }
+}
+
+/// Makes the players; access tokens of the one with rank 100 and the one with rank 90,000.
+async fn rate(database: &PgConnectOptions) -> (String, String) {
+    let mut database = PgConnection::connect_with(database).await.expect("the database answers");
+    sqlx::query(RATED).bind(PLAYERS).execute(&mut database).await.expect("a migrated database");
+    sqlx::query("vacuum analyze rating").execute(&mut database).await.expect("its own table");
+    let keys = SigningKeys::parse(KEY).expect("a key");
+    let mut tokens = Vec::new();
+    for rank in ["100", "90000"] {
+        let player: Uuid = sqlx::query_scalar("select id from player where name = $1")
+            .bind(rank)
+            .fetch_one(&mut database)
+            .await
+            .expect("it has just been made");
+        let who = Identity { player: player.into(), session: SessionId::new() };
+        tokens.push(keys.issue(who, OffsetDateTime::now_utc()));
+    }
+    let low = tokens.pop().expect("two");
+    (tokens.pop().expect("two"), low)
+}
+
+/// A connection that is kept, and no more of HTTP than it needs.
+struct Client {
+    stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    async fn new(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).await.expect("the server listens");
+        stream.set_nodelay(true).expect("a TCP socket");
+        Self { stream: BufReader::new(stream) }
+    }
+
+    /// The cursor of the page that begins after so many players.
+    async fn cursor_after(&mut self, players: usize) -> String {
+        let (mut seen, mut path) = (0, "/v1/leaderboards/kalah-2".to_owned());
+        loop {
+            let page = self.ask("GET", &path, "", &Value::Null).await;
+            seen += page["items"].as_array().map_or(0, Vec::len);
+            let next = page["next"].as_str().expect("there are more");
+            if seen >= players {
+                return next.to_owned();
+            }
+            path = format!("/v1/leaderboards/kalah-2?cursor={next}");
+        }
+    }
+
+    async fn ask(&mut self, method: &str, path: &str, token: &str, body: &Value) -> Value {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = self.send(method, path, token, &body).await;
+        serde_json::from_slice(&answer).expect("JSON")
+    }
+
+    async fn send(&mut self, method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
+        let authorization =
+            if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
+        let content = if body.is_empty() {
+            String::new()
+        } else {
+            format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len())
+        };
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: bench\r\n{authorization}{content}\r\n{body}");
+        self.stream.write_all(request.as_bytes()).await.expect("an open connection");
+        let (mut line, mut length, mut good) = (String::new(), 0, false);
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line).await.expect("an answer");
+            if line == "\r\n" {
+                break;
+            }
+            good |= line.starts_with("HTTP/1.1 20");
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().expect("a number");
+            }
+        }
+        let mut answer = vec![0; length];
+        self.stream.read_exact(&mut answer).await.expect("the whole answer");
+        assert!(good, "{}", String::from_utf8_lossy(&answer));
+        answer
+    }
+}
