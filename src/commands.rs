@@ -212,7 +212,7 @@ fn openapi(v3_0: bool) -> Outcome {
 }
 
 /// Does something with a service that answers no requests, on the database that is asked for.
-fn with_service(database: Database, work: impl AsyncFn(&Service) -> Outcome) -> Outcome {
+fn with_service(database: Database, work: impl AsyncFn(&Service) -> Outcome + Sync) -> Outcome {
     init_logs("warn")?;
     let on = |url: &str| block_on(async { work(&service_on(url).await?).await });
     if let Some(url) = database.url()? {

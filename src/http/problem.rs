@@ -146,6 +146,13 @@ pub struct FieldError {
     pub detail: String,
 }
 
+/// What stands in the way of a ticket.
+#[derive(Clone, Copy, Debug)]
+enum Instead {
+    Ticket(TicketId),
+    Game(GameId),
+}
+
 /// A request that failed, on its way to becoming a [`Problem`].
 #[derive(Debug)]
 pub struct Failure {
@@ -156,8 +163,7 @@ pub struct Failure {
     errors: Vec<FieldError>,
     at: Option<usize>,
     game: Option<Box<StoredGame>>,
-    ticket_id: Option<TicketId>,
-    game_id: Option<GameId>,
+    instead: Option<Instead>,
     retry_after: Option<u64>,
 }
 
@@ -171,8 +177,7 @@ impl Failure {
             errors: Vec::new(),
             at: None,
             game: None,
-            ticket_id: None,
-            game_id: None,
+            instead: None,
             retry_after: None,
         }
     }
@@ -215,8 +220,14 @@ impl Failure {
             errors: self.errors.clone(),
             at: self.at,
             game: self.game.as_deref().map(|game| Box::new(Game::from(game))),
-            ticket_id: self.ticket_id,
-            game_id: self.game_id,
+            ticket_id: self.instead.and_then(|instead| match instead {
+                Instead::Ticket(ticket) => Some(ticket),
+                Instead::Game(_) => None,
+            }),
+            game_id: self.instead.and_then(|instead| match instead {
+                Instead::Ticket(_) => None,
+                Instead::Game(game) => Some(game),
+            }),
             request_id,
         }
     }
@@ -301,8 +312,10 @@ impl From<service::Error> for Failure {
         let mut failure = Self::new(code, error.to_string());
         match error {
             E::Conflict { game, .. } => failure.game = Some(game),
-            E::TicketOpen { ticket } => failure.ticket_id = Some(ticket),
-            E::InRankedGame { game } | E::TicketMatched { game } => failure.game_id = Some(game),
+            E::TicketOpen { ticket } => failure.instead = Some(Instead::Ticket(ticket)),
+            E::InRankedGame { game } | E::TicketMatched { game } => {
+                failure.instead = Some(Instead::Game(game))
+            }
             _ => {}
         }
         failure

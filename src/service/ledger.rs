@@ -122,7 +122,7 @@ fn compare(row: &LedgerRow, entries: &[LedgerEntry]) -> Vec<String> {
     );
     check(
         format!("changes: stored {}, counted {}", row.changes, entries.len()),
-        row.changes as usize == entries.len(),
+        usize::try_from(row.changes) == Ok(entries.len()),
     );
     check(format!("games: stored {}, counted {games}", row.games), row.games == games);
     check(

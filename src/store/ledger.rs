@@ -75,7 +75,7 @@ pub async fn ledgers(
                   rated_at = (select max(at) from rating_change c
                               where c.player_id = r.player_id and c.pool = r.pool) as "dated!"
            from rating r
-           where (player_id, pool) > (coalesce($1, '00000000-0000-0000-0000-000000000000'), coalesce($2::text::pool, 'kalah-2'))
+           where (player_id, pool) > (coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid), coalesce($2::text::pool, 'kalah-2'))
            order by player_id, pool limit $3"#,
         after.map(|(player, _)| player.uuid()),
         after.map(|(_, pool)| pool.as_str()),

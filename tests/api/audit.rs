@@ -49,7 +49,7 @@ async fn played(server: &TestServer, count: usize) -> Vec<String> {
 /// The games in which an audit finds differences, with what it says of each.
 async fn found(server: &TestServer) -> Vec<(String, String)> {
     let report = server.service().audit().await.unwrap();
-    report.differences.into_iter().map(|d| (d.game.to_string(), d.what)).collect()
+    report.differences.into_iter().map(|d| (d.of.to_string().replacen("game ", "", 1), d.what)).collect()
 }
 
 async fn tamper(database: &mut PgConnection, sql: &'static str, game: &str) {
