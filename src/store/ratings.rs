@@ -5,10 +5,11 @@ use uuid::Uuid;
 
 use super::Result;
 use super::games::SeatRating;
+use super::standings::live;
 use crate::engine::Seat;
 use crate::ids::{GameId, PlayerId};
 use crate::pool::Pool;
-use crate::rating::{Change, Deviation, FORMULA, Rating, Standing};
+use crate::rating::{Change, Deviation, FORMULA, Standing};
 
 /// For how many days after a rated game the leaderboard shows a player.
 pub(super) const LISTED_DAYS: f64 = 30.0;
@@ -48,10 +49,7 @@ pub async fn lock_ratings(
     .await?;
     let locked = rows.into_iter().map(|row| LockedRating {
         player: row.player_id.into(),
-        standing: Standing {
-            rating: Rating::new(row.rating),
-            deviation: Deviation::new(row.deviation).after_days(row.idle_days),
-        },
+        standing: live(row.rating, row.deviation, row.idle_days),
     });
     Ok(locked.collect())
 }

@@ -4,8 +4,9 @@ use sqlx::PgConnection;
 use time::Date;
 
 use super::Result;
+use super::standings::live;
 use crate::pool::Pool;
-use crate::rating::{Deviation, Rating, Standing};
+use crate::rating::Standing;
 
 /// Begins this month's look at a pool; `None` if the pool has been looked at this month. Another look of the same month
 /// waits here until this one is written.
@@ -28,11 +29,7 @@ pub async fn lock_pool(db: &mut PgConnection, pool: Pool) -> Result<Vec<Standing
     )
     .fetch_all(db)
     .await?;
-    let standing = rows.into_iter().map(|row| Standing {
-        rating: Rating::new(row.rating),
-        deviation: Deviation::new(row.deviation).after_days(row.idle_days),
-    });
-    Ok(standing.collect())
+    Ok(rows.into_iter().map(|row| live(row.rating, row.deviation, row.idle_days)).collect())
 }
 
 /// What a look at a pool came to.

@@ -102,7 +102,8 @@ pub async fn live_standings(
     Ok(standing.collect())
 }
 
-fn live(rating: f64, deviation: f64, idle_days: f64) -> Standing {
+/// A stored rating as so many days without a game have left it.
+pub(super) fn live(rating: f64, deviation: f64, idle_days: f64) -> Standing {
     Standing { rating: Rating::new(rating), deviation: Deviation::new(deviation).after_days(idle_days) }
 }
 

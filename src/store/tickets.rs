@@ -5,12 +5,13 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::identity::{PlayerKind, PlayerRow};
+use super::standings::live;
 use super::{Result, corrupt};
 use crate::engine::Variant;
 use crate::ids::{GameId, PlayerId, TicketId};
 use crate::matching::{Meeting, Waiting};
 use crate::pool::Pool;
-use crate::rating::{Deviation, Rating, Standing};
+use crate::rating::Standing;
 
 /// Players who can be matched: the same game with as many seats and as much time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,10 +264,7 @@ pub async fn waiters(db: &mut PgConnection, queue: Queue) -> Result<Vec<Waiter>>
     rows.into_iter()
         .map(|row| {
             let standing = match (row.rating, row.deviation, row.idle_days) {
-                (Some(rating), Some(deviation), Some(days)) => Standing {
-                    rating: Rating::new(rating),
-                    deviation: Deviation::new(deviation).after_days(days),
-                },
+                (Some(rating), Some(deviation), Some(days)) => live(rating, deviation, days),
                 _ => Standing::NEW,
             };
             let player = PlayerId::from(row.player_id);
