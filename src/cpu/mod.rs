@@ -153,12 +153,8 @@ impl Computers {
         let kalah = if level >= Level::Hard { self.kalah(position) } else { None };
         match kalah {
             Some(kalah) if level == Level::Perfect => kalah.perfect(position, &pits, go_on),
-            // What loses least against best play is easily met by somebody who looks less far.
-            Some(kalah) if kalah.is_behind(position, &pits, go_on) => {
-                general::choose(position, &pits, level.turns(), seed, go_on)
-            }
-            Some(kalah) => kalah.hard(position, &pits, go_on),
-            None => general::choose(position, &pits, level.turns(), seed, go_on),
+            Some(kalah) if !Kalah::is_early(position) => kalah.hard(position, &pits, go_on),
+            _ => general::choose(position, &pits, level.turns(), seed, go_on),
         }
     }
 
