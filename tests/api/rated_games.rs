@@ -188,7 +188,10 @@ async fn places(player: &Player, id: &str, gone: &[usize]) -> Vec<u64> {
         let states: Vec<Game> = record.states().map(Result::unwrap).collect();
         let plays = |seat: &Seat, game: &&Game| !game.position().is_out(*seat);
         let lasted = |seat: Seat| states.iter().take_while(|game| plays(&seat, game)).count();
-        Seat::ALL[..players].iter().map(|seat| i64::try_from(lasted(*seat)).unwrap()).collect()
+        // The sowing that ends the game leaves nobody out, but its seat without stones.
+        let end = states.last().unwrap().position();
+        let rank = |seat: Seat| 100 * i64::try_from(lasted(seat)).unwrap() + i64::from(end.on_side(seat));
+        Seat::ALL[..players].iter().map(|seat| rank(*seat)).collect()
     };
     for &seat in &stayed {
         places[seat] = 1 + stayed.iter().filter(|other| rank[**other] < rank[seat]).count() as u64;

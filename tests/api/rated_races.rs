@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
+use sqlx::{Connection, PgConnection};
 
-use crate::clock::audited;
+use crate::clock::{audited, late};
 use crate::harness::{Player, TestServer, at_once, number, test, text};
 use crate::rated_games::{line_to, play_line};
 
@@ -158,5 +159,121 @@ fn a_caller_who_hangs_up_while_a_game_ends_leaves_nothing_half_done() {
             assert_eq!(over["end_reason"], if path == "resign" { "resigned" } else { "played" });
         }
         assert_whole(server, 60).await;
+    });
+}
+
+/// How the end of a game is cut short.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// The caller hangs up.
+    Caller,
+    /// The connection to the database is lost.
+    Connection,
+}
+
+/// The backends of this database that wait for a lock of somebody else.
+async fn blocked(database: &mut PgConnection) -> Vec<i32> {
+    let sql =
+        "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    sqlx::query_scalar(sql).fetch_all(database).await.unwrap()
+}
+
+#[test]
+fn an_end_that_is_cut_short_before_its_last_statement_has_not_happened() {
+    test(async |server| {
+        let mut database = server.database().await;
+        let mut games = before_the_end(server, 8).await;
+        let mut ended = 0;
+        for cut in [Cut::Caller, Cut::Connection] {
+            // Each is written later than the end of the game.
+            for table in ["rating_change", "opponent", "seat", "ticket"] {
+                let (people, id, pit) = games.pop().unwrap();
+                let state = people[0].game(&id).await;
+                let seq = number(&state["seq"]);
+                let mover = people[usize::try_from(number(&state["to_move"])).unwrap()].clone();
+                let mut holder = server.database().await;
+                let mut held = holder.begin().await.unwrap();
+                let sql = sqlx::AssertSqlSafe(format!("lock table {table} in share mode"));
+                sqlx::query(sql).execute(&mut *held).await.unwrap();
+                let (player, path) = (mover.clone(), id.clone());
+                let request = tokio::spawn(async move { player.sow(&path, pit.into(), seq).await });
+                let mut pids = blocked(&mut database).await;
+                while pids.is_empty() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    pids = blocked(&mut database).await;
+                }
+                let running = people[1].game(&id).await;
+                assert_eq!(
+                    (&running["status"], &running["seq"]),
+                    (&json!("running"), &json!(seq)),
+                    "{table}"
+                );
+                match cut {
+                    Cut::Caller => request.abort(),
+                    Cut::Connection => {
+                        for pid in pids {
+                            let sql = "select pg_terminate_backend($1)";
+                            sqlx::query(sql).bind(pid).execute(&mut database).await.unwrap();
+                        }
+                        assert!(request.await.unwrap().status.is_server_error(), "{table}");
+                        let now = people[1].game(&id).await;
+                        assert_eq!(
+                            (&now["status"], &now["seq"]),
+                            (&json!("running"), &json!(seq)),
+                            "{table}"
+                        );
+                        assert_whole(server, ended).await;
+                    }
+                }
+                held.rollback().await.unwrap();
+                while !blocked(&mut database).await.is_empty() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                // Asked once more it is what it would have been.
+                mover.sow(&id, pit.into(), seq).await.ok(200);
+                ended += 1;
+                assert_whole(server, ended).await;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_no_show_that_is_cut_short_is_noted_with_the_end_of_its_game_or_not_at_all() {
+    test(async |server| {
+        let mut database = server.database().await;
+        for table in ["no_show", "ticket"] {
+            let (people, game) = server.ranked_game("kalah", 2).await;
+            let id = text(&game["id"]);
+            let mut holder = server.database().await;
+            let mut held = holder.begin().await.unwrap();
+            let sql = sqlx::AssertSqlSafe(format!("lock table {table} in share mode"));
+            sqlx::query(sql).execute(&mut *held).await.unwrap();
+            late(server, id, 1.01).await;
+            let mut pids = blocked(&mut database).await;
+            while pids.is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                pids = blocked(&mut database).await;
+            }
+            for pid in pids {
+                sqlx::query("select pg_terminate_backend($1)")
+                    .bind(pid)
+                    .execute(&mut database)
+                    .await
+                    .unwrap();
+            }
+            assert_eq!(people[1].game(id).await["status"], "running");
+            held.rollback().await.unwrap();
+            // It is found again.
+            let over = people[1].until(id, |now| now["status"] != "running").await;
+            assert_eq!((&over["status"], &over["seq"]), (&json!("aborted"), &json!(1)));
+            let sql = "select count(*) from no_show where game_id = $1::uuid";
+            let noted: i64 = sqlx::query_scalar(sql).bind(id).fetch_one(&mut database).await.unwrap();
+            assert_eq!(noted, 1);
+            for player in &people[1..] {
+                player.ticket("kalah", 4).await;
+            }
+        }
+        audited(server).await;
     });
 }
