@@ -194,6 +194,7 @@ fn help_tells_every_command_and_setting() {
         "analyse",
         "openapi",
         "audit",
+        "season",
         "healthcheck",
         "DATABASE_URL",
         "MANCALA_DATA_DIR",
@@ -316,7 +317,7 @@ fn a_game_goes_on_from_the_last_acknowledged_move_after_kill_9() {
         let place = usize::try_from(event["seq"].as_u64().unwrap() - 1).unwrap();
         assert_eq!(record["events"][place], json!({ "seat": 0, "pit": event["pit"] }));
     }
-    let audit = program().args(["audit", "--data-dir"]).arg(&home.0).output().unwrap();
+    let audit = program().args(["audit", "season", "--data-dir"]).arg(&home.0).output().unwrap();
     let found = String::from_utf8_lossy(&audit.stdout).into_owned();
     assert!(audit.status.success() && found.starts_with("1 games with "), "{found}");
     served.kill();

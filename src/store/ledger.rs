@@ -27,10 +27,14 @@ pub struct LedgerRow {
     pub opponents: i32,
     /// First moves had less those to be expected, in twelfths.
     pub start_balance: i32,
-    /// Opponents of whom there is a tally, and the games in these tallies.
-    pub tallied: (i64, i64),
+    /// Opponents of whom there is a tally.
+    pub tallied: i64,
+    /// Whether these tallies are what the receipts come to.
+    pub tallies_hold: bool,
     /// Whether the last game is when the rating says it was.
     pub dated: bool,
+    /// For how many seconds after the last game the leaderboard may show the player; `None` if not even then.
+    pub listed: Option<f64>,
 }
 
 /// One change of a rating.
@@ -42,8 +46,17 @@ pub struct LedgerEntry {
     pub rating_before: f64,
     /// Unrounded points.
     pub rating_after: f64,
-    /// What a game did besides; `None` for a season shift.
-    pub game: Option<LedgerGame>,
+    /// By what.
+    pub cause: LedgerCause,
+}
+
+/// What has changed a rating.
+#[derive(Clone, Copy, Debug)]
+pub enum LedgerCause {
+    /// A game.
+    Game(LedgerGame),
+    /// A season, which shifted the pool by so many points.
+    Season(f64),
 }
 
 /// What of an entry only games have.
@@ -70,10 +83,21 @@ pub async fn ledgers(
     sqlx::query!(
         r#"select player_id, pool::text as "pool!", rating, deviation, changes, games, opponents, start_balance,
                   (select count(*) from opponent o where o.player_id = r.player_id and o.pool = r.pool) as "met!",
-                  (select coalesce(sum(o.games), 0) from opponent o
-                   where o.player_id = r.player_id and o.pool = r.pool) as "meetings!",
-                  rated_at = (select max(at) from rating_change c
-                              where c.player_id = r.player_id and c.pool = r.pool) as "dated!"
+                  not exists (
+                      select from (select opponent_id, games, won, tied from opponent o
+                                   where o.player_id = r.player_id and o.pool = r.pool) kept
+                      full join (select b.player_id, count(*) as games, count(*) filter (where a.place < b.place) as won,
+                                        count(*) filter (where a.place = b.place) as tied
+                                 from rating_change a
+                                 join rating_change b on b.game_id = a.game_id and b.player_id <> a.player_id
+                                 where a.player_id = r.player_id and a.pool = r.pool
+                                 group by b.player_id) reckoned
+                      on reckoned.player_id = kept.opponent_id
+                      where (kept.games, kept.won, kept.tied)
+                            is distinct from (reckoned.games, reckoned.won, reckoned.tied)) as "tallies_hold!",
+                  rated_at = (select at from rating_change c where c.player_id = r.player_id and c.pool = r.pool
+                              order by number desc limit 1) as "dated!",
+                  extract(epoch from listed_until - rated_at)::float8 as listed
            from rating r
            where (player_id, pool) > (coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid), coalesce($2::text::pool, 'kalah-2'))
            order by player_id, pool limit $3"#,
@@ -94,8 +118,10 @@ pub async fn ledgers(
             games: row.games,
             opponents: row.opponents,
             start_balance: row.start_balance,
-            tallied: (row.met, row.meetings),
+            tallied: row.met,
+            tallies_hold: row.tallies_hold,
             dated: row.dated,
+            listed: row.listed,
         })
     })
     .collect()
@@ -105,15 +131,16 @@ pub async fn ledgers(
 pub async fn ledger_entries(db: &mut PgConnection, player: PlayerId, pool: Pool) -> Result<Vec<LedgerEntry>> {
     let rows = sqlx::query!(
         r#"select number as "number!", rating_before as "rating_before!", rating_after as "rating_after!",
-                  deviation_before, deviation_after, players, began,
+                  deviation_before, deviation_after, players, began, shift as "shift?",
                   extract(epoch from at - lag(at) over (partition by season order by number))::float8 / 86400 as idle_days
            from (select c.number, c.rating_before, c.rating_after, c.deviation_before, c.deviation_after, c.players,
-                        c.seat = g.starter as began, c.at, false as season
+                        c.seat = g.starter as began, c.at, false as season, null::float8 as shift
                  from rating_change c join game g on g.id = c.game_id
                  where c.player_id = $1 and c.pool = $2::text::pool
                  union all
-                 select number, rating_before, rating_after, null, null, null, null, null, true
-                 from season_change where player_id = $1 and pool = $2::text::pool) e
+                 select c.number, c.rating_before, c.rating_after, null, null, null, null, null, true, s.shift
+                 from season_change c join season s on s.pool = c.pool and s.month = c.month
+                 where c.player_id = $1 and c.pool = $2::text::pool) e
            order by number"#,
         player.uuid(),
         pool.as_str()
@@ -124,15 +151,17 @@ pub async fn ledger_entries(db: &mut PgConnection, player: PlayerId, pool: Pool)
         number: row.number,
         rating_before: row.rating_before,
         rating_after: row.rating_after,
-        game: match (row.deviation_before, row.deviation_after, row.players, row.began) {
-            (Some(deviation_before), Some(deviation_after), Some(players), Some(began)) => Some(LedgerGame {
-                deviation_before,
-                deviation_after,
-                idle_days: row.idle_days.unwrap_or_default(),
-                players,
-                began,
-            }),
-            _ => None,
+        cause: match (row.deviation_before, row.deviation_after, row.players, row.began) {
+            (Some(deviation_before), Some(deviation_after), Some(players), Some(began)) => {
+                LedgerCause::Game(LedgerGame {
+                    deviation_before,
+                    deviation_after,
+                    idle_days: row.idle_days.unwrap_or_default(),
+                    players,
+                    began,
+                })
+            }
+            _ => LedgerCause::Season(row.shift.unwrap_or_default()),
         },
     });
     Ok(entry.collect())

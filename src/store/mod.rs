@@ -37,7 +37,7 @@ pub use identity::{
     PlayerKind, PlayerRow, RefreshRow, Successors, end_session, insert_player, insert_refresh,
     insert_session, lock_refresh, mark_used, player, rename_player, successors,
 };
-pub use ledger::{LedgerEntry, LedgerRow, changes_without_rating, ledger_entries, ledgers};
+pub use ledger::{LedgerCause, LedgerEntry, LedgerRow, changes_without_rating, ledger_entries, ledgers};
 pub use lists::{
     GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
     running_ranked_games,
@@ -46,7 +46,8 @@ pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 pub use presence::{beat, note_heard};
 pub use rating_history::{Cause, HISTORY_PAGE, HistoryRow, Receipt, rating_history, receipts};
 pub use ratings::{
-    LockedRating, SeatChange, insert_changes, insert_no_show, lock_ratings, recent_no_shows, release_tickets,
+    LockedRating, SeatChange, insert_changes, insert_no_show, listed_seconds, lock_ratings, recent_no_shows,
+    release_tickets,
 };
 pub use reviews::{StoredReview, insert_review, review};
 pub use season::{Season, begin_season, finish_season, lock_pool};

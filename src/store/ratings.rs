@@ -161,7 +161,7 @@ pub async fn insert_changes(
 }
 
 /// For how many seconds after a game the leaderboard may show a player who plays no other; `None` if not even now.
-fn listed_seconds(deviation: Deviation) -> Option<f64> {
+pub fn listed_seconds(deviation: Deviation) -> Option<f64> {
     let days = deviation.days_until(Deviation::ESTABLISHED);
     (days >= 0.0).then_some(days.min(LISTED_DAYS) * SECONDS_A_DAY)
 }

@@ -205,7 +205,7 @@ fn the_second_turn_in_a_row_that_runs_out_marks_the_seat_as_left() {
 }
 
 /// The seat to move sows until the turn is another's.
-async fn sow_through(people: &[Player], id: &str, mut now: Value) -> Value {
+pub async fn sow_through(people: &[Player], id: &str, mut now: Value) -> Value {
     let seat = now["to_move"].clone();
     while now["to_move"] == seat && seat.is_u64() {
         let (pit, seq) = (number(&now["legal"][0]), number(&now["seq"]));

@@ -3,9 +3,8 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Player, TestServer, play_out, test};
+use crate::harness::{Answer, Player, Table, TestServer, play_out, test};
 use crate::operations::Document;
-use crate::ratings::Table;
 
 /// What about a value does not fit a schema of the document, with fields that the schema does not name.
 pub fn schema_errors(document: &Document, schema: &Value, value: &Value) -> Vec<String> {

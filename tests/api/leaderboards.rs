@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
-use crate::harness::{Player, TestServer, number, test, text};
-use crate::ratings::Table;
+use crate::harness::{Player, Table, TestServer, number, test, text};
 use crate::round_trips::Proxy;
 
 /// As many rated players as wanted, who would take too long to play for it: from 1000 points upwards, each two in this

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Player, play_out, test, text};
-use crate::ratings::Table;
+use crate::harness::{Player, Table, play_out, test, text};
 
 async fn outlook(player: &Player, game: &str) -> Value {
     player.get(&format!("/v1/games/{game}/outlook")).await.ok(200)

@@ -4,57 +4,7 @@ use mancala_server::rating::{Deviation, Rating, Standing, rate};
 use serde_json::{Value, json};
 
 use crate::clock::shift;
-use crate::harness::{Player, TestServer, of_seats, play_out, test, text};
-
-/// People in a group, by seat, who play ranked games there: no operation makes one without the queue.
-pub struct Table<'a> {
-    server: &'a TestServer,
-    pub people: Vec<Player>,
-    group: String,
-}
-
-impl<'a> Table<'a> {
-    pub async fn of(server: &'a TestServer, variant: &str, people: Vec<Player>) -> Self {
-        let new = json!({ "variant": variant, "options": { "turn_seconds": 60 } });
-        let group = people[0].post("/v1/groups", new).await.ok(201);
-        for player in &people[1..] {
-            player.post("/v1/groups/join", json!({ "code": group["code"] })).await.ok(200);
-        }
-        Self { server, people, group: text(&group["id"]).to_owned() }
-    }
-
-    /// With so many new guests.
-    pub async fn new(server: &'a TestServer, variant: &str, players: usize) -> Self {
-        let mut people = Vec::new();
-        for i in 0..players {
-            people.push(server.guest(&format!("Player {i}")).await);
-        }
-        Self::of(server, variant, people).await
-    }
-
-    /// A new ranked game.
-    pub async fn game(&self) -> String {
-        let path = format!("/v1/groups/{}/games", self.group);
-        let game = text(&self.people[0].post(&path, json!({})).await.ok(201)["id"]).to_owned();
-        let sql = "update game set ranked = true where id = $1::text::uuid";
-        sqlx::query(sql).bind(&game).execute(&mut self.server.database().await).await.unwrap();
-        game
-    }
-
-    /// A ranked game in which these seats resign in this order.
-    pub async fn resigned(&self, seats: &[usize]) -> String {
-        let game = self.game().await;
-        for &seat in seats {
-            self.people[seat].act(&game, "resign").await.ok(200);
-        }
-        game
-    }
-}
-
-async fn receipts(player: &Player, game: &str) -> Vec<Value> {
-    let answer = player.get(&format!("/v1/games/{game}/receipts")).await.ok(200);
-    answer["items"].as_array().unwrap().clone()
-}
+use crate::harness::{Player, Table, of_seats, play_out, test, text};
 
 fn float(value: &Value) -> f64 {
     value.as_f64().unwrap()
@@ -88,7 +38,7 @@ fn a_finished_ranked_game_has_a_receipt_for_each_seat_from_which_it_can_be_recko
             for round in 0..2 {
                 let game = table.resigned(&resigners).await;
                 let over = play_out(&table.people, &game, |legal| legal[legal.len() / 2]).await;
-                let receipts = receipts(&server.nobody(), &game).await;
+                let receipts = server.nobody().receipts(&game).await;
                 let results: Vec<(Standing, u8)> = receipts
                     .iter()
                     .map(|receipt| {
@@ -132,14 +82,14 @@ fn games_that_are_not_rated_have_no_receipts() {
     test(async |server| {
         let (people, _, unranked) = server.group_game(json!({ "variant": "kalah" }), 2).await;
         people[0].act(text(&unranked["id"]), "resign").await.ok(200);
-        assert_eq!(receipts(&people[0], text(&unranked["id"])).await, Vec::<Value>::new());
+        assert_eq!(people[0].receipts(text(&unranked["id"])).await, Vec::<Value>::new());
         let table = Table::new(server, "kalah", 2).await;
         let game = table.game().await;
-        assert_eq!(receipts(&table.people[0], &game).await, Vec::<Value>::new());
+        assert_eq!(table.people[0].receipts(&game).await, Vec::<Value>::new());
         shift(&mut server.database().await, &game, 1.1).await;
         let over = table.people[0].until(&game, |now| now["status"] != "running").await;
         assert_eq!(over["status"], "aborted");
-        assert_eq!(receipts(&table.people[0], &game).await, Vec::<Value>::new());
+        assert_eq!(table.people[0].receipts(&game).await, Vec::<Value>::new());
         for player in table.people.iter().chain(&people) {
             let ratings = player.get(&format!("/v1/players/{}/ratings", player.id)).await.ok(200);
             assert_eq!(ratings, json!({ "items": [] }));
@@ -153,7 +103,7 @@ fn a_rating_becomes_uncertain_with_the_days_as_it_is_read() {
         let table = Table::new(server, "kalah", 2).await;
         let game = table.resigned(&[1]).await;
         let winner = &table.people[0];
-        let after = Deviation::new(float(&receipts(winner, &game).await[0]["deviation_after"]));
+        let after = Deviation::new(float(&winner.receipts(&game).await[0]["deviation_after"]));
         for days in [0.0, 30.0, 365.0, 10_000.0] {
             let sql = "update rating set rated_at = now() - make_interval(secs => $1 * 86400.0)";
             sqlx::query(sql).bind(days).execute(&mut server.database().await).await.unwrap();
@@ -164,7 +114,7 @@ fn a_rating_becomes_uncertain_with_the_days_as_it_is_read() {
         }
         // And the next game is rated from there.
         let game = table.resigned(&[0]).await;
-        assert_eq!(receipts(winner, &game).await[0]["deviation_before"], 350.0);
+        assert_eq!(winner.receipts(&game).await[0]["deviation_before"], 350.0);
     });
 }
 
@@ -217,7 +167,7 @@ fn the_history_of_a_rating_comes_page_by_page_and_adds_up() {
             match game {
                 Some(game) => {
                     assert_eq!((text(&point["game_id"]), &point["players"]), (game.as_str(), &json!(2)));
-                    let receipt = &receipts(player, game).await[0];
+                    let receipt = &player.receipts(game).await[0];
                     assert_eq!(point["place"], receipt["place"]);
                     assert_eq!(whole(&point["rating"]), displayed(&receipt["rating_after"]));
                     assert!(point["deviation"].is_number() && point.get("season").is_none());

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::clock::shift;
-use crate::harness::{Player, number, play_on, play_out, test, text};
-use crate::ratings::Table;
+use crate::harness::{Player, Table, number, play_on, play_out, test, text};
 
 /// Adds one meeting: played, and won, tied or lost.
 fn count(tally: &mut Value, mine: u64, theirs: u64) {

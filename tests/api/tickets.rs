@@ -261,26 +261,13 @@ fn many_who_come_and_go_over_several_servers_are_each_in_one_game() {
     });
 }
 
-/// Tickets of these people that have waited for so long, as soon as they are matched: the game.
-async fn matched_after(server: &TestServer, people: &[Player], seconds: f64) -> Value {
-    let mut tickets = Vec::new();
-    for player in people {
-        tickets.push(player.ticket("kalah", people.len()).await);
-    }
-    let sql =
-        "update ticket set created_at = created_at - make_interval(secs => $1) where status = 'waiting'";
-    sqlx::query(sql).bind(seconds).execute(&mut server.database().await).await.unwrap();
-    let matched = people[0].matched(&tickets[0]).await;
-    people[0].game(text(&matched["game_id"])).await
-}
-
 #[test]
 fn the_one_with_the_fewest_first_moves_begins() {
     test(async |server| {
         let people = guests(server, 2).await;
         let mut begun = Vec::new();
         for _ in 0..6 {
-            let game = matched_after(server, &people, 100.0).await;
+            let (_, game) = server.ranked_again("kalah", &people).await;
             let starter = text(&game["seats"][0]["player"]["id"]).to_owned();
             let second = people.iter().find(|p| p.id != starter).unwrap();
             second.act(text(&game["id"]), "resign").await.ok(200);

@@ -5,6 +5,7 @@ mod client;
 mod ranked;
 
 pub use client::{Answer, Player, at_once, number, of_seats, play_on, play_out, raw, text};
+pub use ranked::Table;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
