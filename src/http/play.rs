@@ -91,8 +91,9 @@ pub async fn create_move(
 
 /// Resign
 ///
-/// At any moment of a running game. Whoever resigns is last; with 3 or 4 players the computer plays the seat on.
-/// Repeating it is safe.
+/// At any moment of a running game. Whoever resigns is last, the first to resign last of all; with 3 or 4 players the
+/// computer plays the seat on. In a ranked game a seat that is left counts as resigned from the moment it was left, so
+/// whoever resigns after that is placed before it. Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The caller has resigned.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]
@@ -110,7 +111,10 @@ pub async fn resign_game(
 ///
 /// The computer plays in the caller's place, at the level of `stand_in`, until the caller returns, or simply moves again.
 /// Whoever lets two turns in a row run out of time, or says nothing for `away_seconds` while another person waits, leaves
-/// in the same way. A game that all people have left pauses, and ends after 30 days as `abandoned`. At most 4 times a minute
+/// in the same way. A game that all people have left pauses, and ends after 30 days as `abandoned`.
+///
+/// In a ranked game the stand-in is always `easy`, the game goes on when all have left, and a seat that is still left at its end,
+/// or when it finishes, ranks as if it had resigned when it was left. At most 4 times a minute
 /// together with returning. Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
@@ -132,7 +136,8 @@ pub async fn leave_game(
 
 /// Return to a game
 ///
-/// Takes the seat back from the computer; a turn that it has begins with its full time. At most 4 times a minute together with leaving. Repeating it is safe.
+/// Takes the seat back from the computer. If it is the turn in which the player left, what was left of its time goes on;
+/// any other begins in full. At most 4 times a minute together with leaving. Repeating it is safe.
 #[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The caller plays again.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]

@@ -124,7 +124,8 @@ pub struct TicketQuery {
 /// Puts the caller into the queue for this game, number of seats and time. Watch the ticket with `wait`: that is also what
 /// keeps it alive, since a ticket whose player has not been heard of for 30 seconds expires. A player has one ticket at a
 /// time, and none while in a running ranked game. Ranked games have the standard local rules: 6 pits, 4 stones. Who lets
-/// the very first turn of one run out has a pause of a minute, doubled by each time within a day.
+/// the very first turn of one run out ends it without a result and has a pause of a minute, doubled by each time within a
+/// day, an hour at most; from the third time within a day on that counts as a resignation.
 #[utoipa::path(tag = "ranked", security(("bearer" = [])), request_body = NewTicket,
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
             description = "Repeating the request with the same key within a day creates nothing twice.")),

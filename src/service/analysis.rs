@@ -51,7 +51,9 @@ fn as_the_mover_sees(position: &Position) -> impl PartialEq {
     };
     let mut seats: Vec<_> = position.seats().collect();
     seats.rotate_left(position.to_move().map_or(0, crate::engine::Seat::index));
-    let side = |seat| (position.pits(seat).to_vec(), position.store(seat), position.is_out(seat));
+    // What everybody has in store changes nothing.
+    let least = position.seats().map(|seat| position.store(seat)).min().unwrap_or_default();
+    let side = |seat| (position.pits(seat).to_vec(), position.store(seat) - least, position.is_out(seat));
     let sides: Vec<_> = seats.into_iter().map(side).collect();
     (of_rules(position.rules()), position.to_move().is_some(), sides)
 }

@@ -92,7 +92,12 @@ impl Service {
                 report.differences.extend(found.into_iter().map(|what| Difference { of, what }));
             }
         }
-        audit_ratings(self, &mut report).await?;
+        let ratings = audit_ratings(self).await?;
+        report.changes = ratings.changes;
+        let differences = ratings.differences.into_iter();
+        report.differences.extend(
+            differences.map(|(player, pool, what)| Difference { of: Subject::Rating(player, pool), what }),
+        );
         Ok(report)
     }
 }

@@ -1,8 +1,8 @@
 //! The audit of ratings: reckons every change again from its receipts, and every rating from its changes.
 
-use super::Result;
-use super::audit::{Difference, Report, Subject};
+use super::{Result, Service};
 use crate::engine::EndReason;
+use crate::ids::PlayerId;
 use crate::matching::start_share;
 use crate::pool::Pool;
 use crate::rating::{Deviation, FORMULA, Rating, Standing, rate};
@@ -61,13 +61,20 @@ pub(super) fn compare_receipts(stored: &StoredGame, receipts: &[Receipt]) -> Vec
     found
 }
 
+/// What was found when all ratings were reckoned from their changes.
+#[derive(Default)]
+pub(super) struct Ledgers {
+    pub changes: u64,
+    pub differences: Vec<(PlayerId, Pool, String)>,
+}
+
 /// Reckons all ratings from their changes.
-pub(super) async fn audit_ratings(service: &super::Service, report: &mut Report) -> Result<()> {
+pub(super) async fn audit_ratings(service: &Service) -> Result<Ledgers> {
+    let mut found = Ledgers::default();
     let mut tx = service.database.begin().await?;
     store::read_one_snapshot(&mut tx).await?;
     for (player, pool) in store::changes_without_rating(&mut tx).await? {
-        let what = "there are changes, but no rating".to_owned();
-        report.differences.push(Difference { of: Subject::Rating(player, pool), what });
+        found.differences.push((player, pool, "there are changes, but no rating".to_owned()));
     }
     drop(tx);
     let mut after = None;
@@ -75,15 +82,13 @@ pub(super) async fn audit_ratings(service: &super::Service, report: &mut Report)
         let mut tx = service.database.begin().await?;
         store::read_one_snapshot(&mut tx).await?;
         let batch = store::ledgers(&mut tx, after, BATCH).await?;
-        let Some(last) = batch.last() else { return Ok(()) };
+        let Some(last) = batch.last() else { return Ok(found) };
         after = Some((last.player, last.pool));
         for row in batch {
             let entries = store::ledger_entries(&mut tx, row.player, row.pool).await?;
-            report.changes += entries.len() as u64;
-            let of = Subject::Rating(row.player, row.pool);
-            report
-                .differences
-                .extend(compare(&row, &entries).into_iter().map(|what| Difference { of, what }));
+            found.changes += entries.len() as u64;
+            let differences = compare(&row, &entries).into_iter();
+            found.differences.extend(differences.map(|what| (row.player, row.pool, what)));
         }
     }
 }

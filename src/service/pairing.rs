@@ -9,8 +9,8 @@ use crate::matching::{pair, seat_order};
 use crate::options::{Asked, Options, StandIn};
 use crate::store::{self, Occupant, Queue, SeatRating, Waiter};
 
-/// For how many seconds a player may be silent before a ticket dies: 30, and up to three until what was heard is written.
-const SILENCE: f64 = 33.0;
+/// For how many seconds a player may be silent before a ticket dies: longer than a poll of it lasts.
+const SILENCE: f64 = 30.0;
 
 impl Service {
     /// One round of pairing in every queue in which anybody waits. How many games have begun.

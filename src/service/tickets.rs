@@ -91,16 +91,21 @@ impl Service {
     /// `TicketNotFound`, also for tickets of others.
     pub async fn ticket_after(&self, player: PlayerId, id: TicketId, wait: Duration) -> Result<Ticket> {
         let end = Instant::now() + wait;
+        // At once, and once: the poll may wait for as long as a ticket lives on, and nothing tells whether its client is
+        // still there.
+        let mut db = self.database.connection().await?;
+        store::note_heard(&mut db, &[player], &[0.0]).await?;
+        db.done();
         loop {
             let mut news = pin!(self.bell(id.uuid()).notified());
             // Listening before looking: what comes in between is heard.
             news.as_mut().enable();
-            // Whoever waits is there for as long as that lasts.
-            self.hear(player);
-            let ticket = self.ticket(player, id).await?;
+            let mut db = self.database.connection().await?;
+            let row = store::ticket(&mut db, id, player).await?.ok_or(Error::TicketNotFound)?;
+            db.done();
             let over = Instant::now() >= end || self.stopping.is_cancelled();
-            if over || ticket.row.status != TicketStatus::Waiting {
-                return Ok(ticket);
+            if over || row.status != TicketStatus::Waiting {
+                return self.ticket(player, id).await;
             }
             tokio::select! {
                 () = news => {}

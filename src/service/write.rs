@@ -5,7 +5,7 @@ use time::Duration;
 use super::events::{EventView, ends};
 use super::turn::{GRACE, Turn, note_run_out};
 use super::{Result, Service};
-use crate::engine::{Action, ActionError, Game, Position, Seat, Sowing};
+use crate::engine::{AbortReason, Action, ActionError, Game, Position, Seat, Sowing};
 use crate::store::{
     self, By, Condition, Connection, Due, DueChange, EventKind, EventRow, NewEvent, Progress, Seconds,
     StoredGame,
@@ -81,8 +81,8 @@ impl<'a> Plan<'a> {
             Action::Return => (EventKind::Return, None),
             Action::Abort(_) => (EventKind::Abort, None),
         };
-        // An abort is nobody's.
-        let seat = (kind != EventKind::Abort).then_some(seat);
+        // To abandon a game is nobody's doing.
+        let seat = (action != Action::Abort(AbortReason::Abandoned)).then_some(seat);
         note_run_out(&mut self.run_out, seat, action, by);
         let event = NewEvent { kind, seat, pit, by };
         let (position, turn_begins) = (*self.game.position(), self.turn_begins);

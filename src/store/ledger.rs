@@ -95,8 +95,8 @@ pub async fn ledgers(
                       on reckoned.player_id = kept.opponent_id
                       where (kept.games, kept.won, kept.tied)
                             is distinct from (reckoned.games, reckoned.won, reckoned.tied)) as "tallies_hold!",
-                  rated_at = (select at from rating_change c where c.player_id = r.player_id and c.pool = r.pool
-                              order by number desc limit 1) as "dated!",
+                  coalesce(rated_at = (select at from rating_change c where c.player_id = r.player_id and c.pool = r.pool
+                                       order by number desc limit 1), false) as "dated!",
                   extract(epoch from listed_until - rated_at)::float8 as listed
            from rating r
            where (player_id, pool) > (coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid), coalesce($2::text::pool, 'kalah-2'))

@@ -11,6 +11,8 @@ use crate::rating::Standing;
 /// Begins this month's look at a pool; `None` if the pool has been looked at this month. Another look of the same month
 /// waits here until this one is written.
 pub async fn begin_season(db: &mut PgConnection, pool: Pool) -> Result<Option<Date>> {
+    // A pool may be large.
+    sqlx::query!("set local statement_timeout = 0").execute(&mut *db).await?;
     sqlx::query_scalar!(
         "insert into season (pool, month, players, shift)
          values ($1::text::pool, date_trunc('month', now())::date, 0, 0) on conflict do nothing returning month",

@@ -97,7 +97,7 @@ pub struct Event {
     /// What happened.
     #[serde(rename = "type")]
     pub kind: EventType,
-    /// Whose event; absent for an abort.
+    /// Whose event: of an abort, who let the very first turn run out; absent when nobody came back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
     /// Moves: the pit sown.
