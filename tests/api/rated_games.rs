@@ -295,10 +295,8 @@ fn those_who_resign_or_are_gone_at_the_end_are_last_in_the_order_in_which_they_w
 fn a_seat_that_finishes_while_its_player_is_gone_earns_nothing() {
     test(async |server| {
         let mut book = Book::default();
-        let mut people = guests(server, 3).await;
         for _ in 0..12 {
-            let game;
-            (people, game) = server.ranked_again("basic", &people).await;
+            let (people, game) = server.ranked_game("basic", 3).await;
             let id = text(&game["id"]);
             people[1].act(id, "leave").await.ok(200);
             // The others take their time.
