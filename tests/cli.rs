@@ -317,9 +317,16 @@ fn a_game_goes_on_from_the_last_acknowledged_move_after_kill_9() {
         let place = usize::try_from(event["seq"].as_u64().unwrap() - 1).unwrap();
         assert_eq!(record["events"][place], json!({ "seat": 0, "pit": event["pit"] }));
     }
-    let audit = program().args(["audit", "season", "--data-dir"]).arg(&home.0).output().unwrap();
+    let audit = program().args(["audit", "--data-dir"]).arg(&home.0).output().unwrap();
     let found = String::from_utf8_lossy(&audit.stdout).into_owned();
     assert!(audit.status.success() && found.starts_with("1 games with "), "{found}");
+    // Nobody is rated, so that nothing moves; and once a month is enough.
+    for said in ["0 players to go by, nothing moves", "has been looked at this month"] {
+        let season = program().args(["season", "--data-dir"]).arg(&home.0).output().unwrap();
+        let found = String::from_utf8_lossy(&season.stdout).into_owned();
+        assert!(season.status.success() && found.lines().count() == 4, "{found}");
+        assert!(found.lines().all(|line| line.ends_with(said)), "{found}");
+    }
     served.kill();
 }
 
