@@ -15,6 +15,9 @@ use rand_pcg::Pcg64Mcg;
 use crate::engine::Position;
 use kalah::Kalah;
 
+/// How many turns `hard` looks ahead in the opening of two-player Kalah.
+const OPENING_TURNS: u8 = 10;
+
 /// What a level plays, and what it took to find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -153,8 +156,11 @@ impl Computers {
         let kalah = if level >= Level::Hard { self.kalah(position) } else { None };
         match kalah {
             Some(kalah) if level == Level::Perfect => kalah.perfect(position, &pits, go_on),
-            Some(kalah) if !Kalah::is_early(position) => kalah.hard(position, &pits, go_on),
-            _ => general::choose(position, &pits, level.turns(), seed, go_on),
+            Some(_) if Kalah::is_opening(position) => {
+                general::choose(position, &pits, OPENING_TURNS, seed, go_on)
+            }
+            Some(kalah) => kalah.hard(position, &pits, go_on),
+            None => general::choose(position, &pits, level.turns(), seed, go_on),
         }
     }
 
