@@ -2,6 +2,8 @@
 //! asked in turn over HTTP by the same clients in the same run: what counts are the ratios.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
+mod client;
+
 use std::net::{SocketAddr, TcpListener};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -15,10 +17,10 @@ use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
+
+use client::Client;
 
 const KEY: &str = "dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz";
 const PLAYERS: i32 = 100_000;
@@ -61,7 +63,7 @@ async fn measure(address: SocketAddr, database: &PgConnectOptions) {
     let token = guest["access_token"].as_str().expect("a token").to_owned();
     let new = json!({ "variant": "kalah", "computers": ["easy"], "starter": "me" });
     let game = client.ask("POST", "/v1/games", &token, &new).await;
-    let deep = client.cursor_after(90_000).await;
+    let deep = cursor_after(&mut client, 90_000).await;
     println!("{PLAYERS} rated players after {:.1} s", began.elapsed().as_secs_f64());
     let board = "/v1/leaderboards/kalah-2";
     let asked = [
@@ -118,64 +120,16 @@ async fn rate(database: &PgConnectOptions) -> (String, String) {
     (tokens.pop().expect("two"), low)
 }
 
-/// A connection that is kept, and no more of HTTP than it needs.
-struct Client {
-    stream: BufReader<TcpStream>,
-}
-
-impl Client {
-    async fn new(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).await.expect("the server listens");
-        stream.set_nodelay(true).expect("a TCP socket");
-        Self { stream: BufReader::new(stream) }
-    }
-
-    /// The cursor of the page that begins after so many players.
-    async fn cursor_after(&mut self, players: usize) -> String {
-        let (mut seen, mut path) = (0, "/v1/leaderboards/kalah-2".to_owned());
-        loop {
-            let page = self.ask("GET", &path, "", &Value::Null).await;
-            seen += page["items"].as_array().map_or(0, Vec::len);
-            let next = page["next"].as_str().expect("there are more");
-            if seen >= players {
-                return next.to_owned();
-            }
-            path = format!("/v1/leaderboards/kalah-2?cursor={next}");
+/// The cursor of the page that begins after so many players.
+async fn cursor_after(client: &mut Client, players: usize) -> String {
+    let (mut seen, mut path) = (0, "/v1/leaderboards/kalah-2".to_owned());
+    loop {
+        let page = client.ask("GET", &path, "", &Value::Null).await;
+        seen += page["items"].as_array().map_or(0, Vec::len);
+        let next = page["next"].as_str().expect("there are more");
+        if seen >= players {
+            return next.to_owned();
         }
-    }
-
-    async fn ask(&mut self, method: &str, path: &str, token: &str, body: &Value) -> Value {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let answer = self.send(method, path, token, &body).await;
-        serde_json::from_slice(&answer).expect("JSON")
-    }
-
-    async fn send(&mut self, method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
-        let authorization =
-            if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
-        let content = if body.is_empty() {
-            String::new()
-        } else {
-            format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len())
-        };
-        let request =
-            format!("{method} {path} HTTP/1.1\r\nHost: bench\r\n{authorization}{content}\r\n{body}");
-        self.stream.write_all(request.as_bytes()).await.expect("an open connection");
-        let (mut line, mut length, mut good) = (String::new(), 0, false);
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line).await.expect("an answer");
-            if line == "\r\n" {
-                break;
-            }
-            good |= line.starts_with("HTTP/1.1 20");
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().expect("a number");
-            }
-        }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer).await.expect("the whole answer");
-        assert!(good, "{}", String::from_utf8_lossy(&answer));
-        answer
+        path = format!("/v1/leaderboards/kalah-2?cursor={next}");
     }
 }

@@ -3,6 +3,8 @@
 //! clients, the service and the database share the cores, as pgbench and the database do.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
+mod client;
+
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
@@ -17,9 +19,9 @@ use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::server::{Settings, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
+
+use client::Client;
 
 const CLIENTS: usize = 32;
 const ROUNDS: usize = 3;
@@ -70,14 +72,14 @@ async fn moves_a_second(address: SocketAddr) -> f64 {
     let mut clients = Vec::new();
     for _ in 0..CLIENTS {
         let mut client = Client::new(address).await;
-        let (mut tokens, group) = client.pair().await;
+        let (mut tokens, group) = pair(&mut client).await;
         let (stop, count) = (stop.clone(), count.clone());
         clients.push(tokio::spawn(async move {
             let mut game = Value::Null;
             while !stop.load(Ordering::Relaxed) {
                 let Some(seat) = game["to_move"].as_u64() else {
                     let path = format!("/v1/groups/{group}/games");
-                    game = client.post(&path, &tokens[0], &json!({})).await;
+                    game = client.ask("POST", &path, &tokens[0], &json!({})).await;
                     continue;
                 };
                 let legal = game["legal"].as_array().expect("legal pits");
@@ -85,7 +87,7 @@ async fn moves_a_second(address: SocketAddr) -> f64 {
                 let path = format!("/v1/games/{}/moves", game["id"].as_str().expect("an id"));
                 let body = json!({ "pit": pit, "seq": game["seq"] });
                 let token = &mut tokens[usize::try_from(seat).expect("a seat")];
-                game = client.post(&path, token, &body).await["game"].take();
+                game = client.ask("POST", &path, token, &body).await["game"].take();
                 count.fetch_add(1, Ordering::Relaxed);
             }
         }));
@@ -102,56 +104,16 @@ async fn moves_a_second(address: SocketAddr) -> f64 {
     f64::from(u32::try_from(done).expect("few enough")) / took.as_secs_f64()
 }
 
-/// A connection that is kept, and no more of HTTP than it needs: a full client would cost more than the service.
-struct Client {
-    stream: BufReader<TcpStream>,
-}
-
-impl Client {
-    async fn new(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).await.expect("the server listens");
-        stream.set_nodelay(true).expect("a TCP socket");
-        Self { stream: BufReader::new(stream) }
+/// Two guests in a group, the host first: their tokens and the group's id.
+async fn pair(client: &mut Client) -> ([String; 2], String) {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let mut tokens = [String::new(), String::new()];
+    for token in &mut tokens {
+        *token = text(&client.ask("POST", "/v1/guests", "", &json!({})).await["access_token"]);
     }
-
-    /// Two guests in a group, the host first: their tokens and the group's id.
-    async fn pair(&mut self) -> ([String; 2], String) {
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let mut tokens = [String::new(), String::new()];
-        for token in &mut tokens {
-            *token = text(&self.post("/v1/guests", "", &json!({})).await["access_token"]);
-        }
-        let group = self.post("/v1/groups", &tokens[0], &json!({ "variant": "kalah" })).await;
-        self.post("/v1/groups/join", &tokens[1], &json!({ "code": group["code"] })).await;
-        (tokens, text(&group["id"]))
-    }
-
-    async fn post(&mut self, path: &str, token: &str, body: &Value) -> Value {
-        let body = body.to_string();
-        let authorization =
-            if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n{authorization}Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        self.stream.write_all(request.as_bytes()).await.expect("an open connection");
-        let (mut line, mut length, mut good) = (String::new(), 0, false);
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line).await.expect("an answer");
-            if line == "\r\n" {
-                break;
-            }
-            good |= line.starts_with("HTTP/1.1 20");
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().expect("a number");
-            }
-        }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer).await.expect("the whole answer");
-        assert!(good, "{}", String::from_utf8_lossy(&answer));
-        serde_json::from_slice(&answer).expect("JSON")
-    }
+    let group = client.ask("POST", "/v1/groups", &tokens[0], &json!({ "variant": "kalah" })).await;
+    client.ask("POST", "/v1/groups/join", &tokens[1], &json!({ "code": group["code"] })).await;
+    (tokens, text(&group["id"]))
 }
 
 fn prepare_pgbench(cluster: &Cluster, home: &Path) -> std::path::PathBuf {

@@ -200,25 +200,28 @@ pub async fn get_game(
     query: Query<Waiting>,
     request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
-    let wait = query.wait.unwrap_or(0);
-    if wait > 25 {
-        return Err(Failure::new(ProblemCode::InvalidParameter, "wait is at most 25 seconds"));
-    }
+    let wait = wait_of(query.wait)?;
     let after_seq = query
         .after_seq
         .map(i32::try_from)
         .transpose()
         .map_err(|_| Failure::new(ProblemCode::InvalidParameter, "after_seq is at most 2147483647"))?;
     let game = match after_seq {
-        Some(after) if wait > 0 => {
-            service.game_after(viewer.player(), *id, after, Duration::from_secs(wait.into())).await?
-        }
+        Some(after) if !wait.is_zero() => service.game_after(viewer.player(), *id, after, wait).await?,
         _ => service.game(viewer.player(), *id).await?,
     };
     if matches(&request, &etag(&game)) {
         return Ok(HttpResponse::NotModified().insert_header((ETAG, etag(&game))).finish());
     }
     Ok(answered(&game))
+}
+
+/// For how long a request is to wait: 25 seconds at most, none if it does not say.
+pub fn wait_of(asked: Option<u32>) -> Result<Duration, Failure> {
+    match asked.unwrap_or(0) {
+        seconds @ ..=25 => Ok(Duration::from_secs(seconds.into())),
+        _ => Err(Failure::new(ProblemCode::InvalidParameter, "wait is at most 25 seconds")),
+    }
 }
 
 /// Whether `If-None-Match` names this state (weak comparison, RFC 9110).

@@ -1,7 +1,5 @@
 //! Waiting for a ranked game.
 
-use std::time::Duration;
-
 use actix_web::http::header::LOCATION;
 use actix_web::web::{Data, Path, Query};
 use actix_web::{HttpResponse, delete, get, post};
@@ -11,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::body::{Body, Idempotency};
 use super::caller::Caller;
+use super::games::wait_of;
 use super::objects::Variant;
 use super::problem::{Failure, ProblemCode};
 use crate::ids::{GameId, TicketId};
@@ -178,11 +177,7 @@ pub async fn get_ticket(
     id: Path<TicketId>,
     query: Query<TicketQuery>,
 ) -> Result<HttpResponse, Failure> {
-    let wait = query.wait.unwrap_or(0);
-    if wait > 25 {
-        return Err(Failure::new(ProblemCode::InvalidParameter, "wait is at most 25 seconds"));
-    }
-    let wait = Duration::from_secs(wait.into());
+    let wait = wait_of(query.wait)?;
     Ok(HttpResponse::Ok().json(Ticket::from(service.ticket_after(caller.player(), *id, wait).await?)))
 }
 

@@ -1,7 +1,5 @@
 //! Pairing those who wait for a ranked game: one round of every queue at a time, safe with several processes.
 
-use rand::seq::SliceRandom;
-
 use super::games::{Setup, random_seed, rng_of};
 use super::{Result, Service};
 use crate::ids::GameId;
@@ -19,10 +17,8 @@ impl Service {
     /// When the database fails; games that have begun by then go on.
     pub async fn pair_all(&self) -> Result<usize> {
         let mut db = self.database.connection().await?;
-        let mut queues = store::queues(&mut db).await?;
+        let queues = store::queues(&mut db).await?;
         db.done();
-        // Several processes that begin at once would else wait for one another's locks.
-        queues.shuffle(&mut rand::rng());
         let mut begun = 0;
         for queue in queues {
             begun += self.pair_queue(queue).await?;

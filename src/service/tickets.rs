@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use sqlx::PgConnection;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Error, IdempotencyKey, Result, Service, claim};
@@ -74,13 +75,7 @@ impl Service {
     pub async fn ticket(&self, player: PlayerId, id: TicketId) -> Result<Ticket> {
         let mut db = self.database.connection().await?;
         let row = store::ticket(&mut db, id, player).await?.ok_or(Error::TicketNotFound)?;
-        let mut ticket = Ticket { window: None, estimate: None, row };
-        if ticket.row.status == TicketStatus::Waiting {
-            let TicketRow { waited, queue, max_gap, .. } = ticket.row;
-            let window = window(waited, queue.players.into());
-            ticket.window = Some(max_gap.map_or(window, |gap| window.min(gap.into())));
-            ticket.estimate = store::usual_wait(&mut db, queue).await?;
-        }
+        let ticket = with_prospects(&mut db, row).await?;
         db.done();
         Ok(ticket)
     }
@@ -102,11 +97,13 @@ impl Service {
             news.as_mut().enable();
             let mut db = self.database.connection().await?;
             let row = store::ticket(&mut db, id, player).await?.ok_or(Error::TicketNotFound)?;
-            db.done();
             let over = Instant::now() >= end || self.stopping.is_cancelled();
             if over || row.status != TicketStatus::Waiting {
-                return self.ticket(player, id).await;
+                let ticket = with_prospects(&mut db, row).await?;
+                db.done();
+                return Ok(ticket);
             }
+            db.done();
             tokio::select! {
                 () = news => {}
                 () = sleep_until(end.min(Instant::now() + LOOK_EVERY)) => {}
@@ -130,6 +127,18 @@ impl Service {
             None => Ok(ticket),
         }
     }
+}
+
+/// What the player of a ticket may expect.
+async fn with_prospects(db: &mut PgConnection, row: TicketRow) -> Result<Ticket> {
+    let mut ticket = Ticket { window: None, estimate: None, row };
+    if ticket.row.status == TicketStatus::Waiting {
+        let TicketRow { waited, queue, max_gap, .. } = ticket.row;
+        let window = window(waited, queue.players.into());
+        ticket.window = Some(max_gap.map_or(window, |gap| window.min(gap.into())));
+        ticket.estimate = store::usual_wait(db, queue).await?;
+    }
+    Ok(ticket)
 }
 
 /// At least one, and never too few.
