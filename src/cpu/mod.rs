@@ -23,7 +23,8 @@ const OPENING_TURNS: u8 = 10;
 pub struct Choice {
     /// The pit, which is legal.
     pub pit: u8,
-    /// How many turns ahead the search looked through completely.
+    /// How many turns ahead the search looked through completely; where it played games to their end instead, how many
+    /// the line has that it tried most.
     pub depth: u8,
     /// How many positions were searched.
     pub nodes: u64,

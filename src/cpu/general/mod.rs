@@ -1,28 +1,18 @@
 //! The searches that know every variant and number of players, on the engine's own positions.
 //!
-//! With two players: alpha-beta. With three or four there is a choice, and what decided were games of Kalah 6 × 4 with
-//! four players, one seat against three of the level below, 120 games each at 60 ms a sowing (2.5 is the mean place):
-//!
-//! | seat | against | mean place |
-//! |---|---|---|
-//! | paranoid, 5 turns | `easy` | 1.56 ± 0.15 |
-//! | paranoid, 14 turns | paranoid, 5 turns | 2.50 ± 0.22 |
-//! | max^n, 14 turns | paranoid, 5 turns | 2.00 ± 0.20 |
-//! | max^n, 14 turns | max^n, 5 turns | 2.48 ± 0.19 |
-//!
-//! Paranoid search (all others play against the seat) looks two turns further in the same time and is no better for it:
-//! what it fears does not happen. So `hard` lets each seat play for its own place (max^n). `medium` stays paranoid, which
-//! takes it a millisecond instead of twenty for its five turns. A third kind, max^n in which the others choose between
-//! the one to five turns that look best to them at a glance, sees 6 to 13 turns ahead and was no better than plain max^n
-//! of 5 turns (2.42 to 2.61 ± 0.18, two seats against two). Best-reply search was not tried: there seats move out of
-//! turn, which the engine's positions do not do.
+//! With two players, and with more for levels that look only a few turns ahead: alpha-beta, in which all others play
+//! against the seat (paranoid). `medium` does that in a millisecond. With three or four players looking further that way
+//! is worth nothing, as what it fears does not happen, and letting each seat play for its own place by the same
+//! estimates (max^n) swings with every turn more or less: mean places from 2.0 to 3.1 of one seat against three of
+//! `medium` in Kalah 6 × 4, where 2.5 is none better. What does better is playing the game to its end over and over
+//! (`playouts`), so `hard` does that: 1.4 to 1.9 in the same games, whatever its time.
 //!
 //! Analysis is always alpha-beta, paranoid with several players, as its values then mean something: what the seat gets
 //! whatever all others do.
 
 mod evaluation;
+mod playouts;
 mod search;
-mod several;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -31,10 +21,9 @@ use super::{Analysis, Choice, MoveValue};
 use crate::engine::Position;
 use evaluation::{Goal, Judge, Worth};
 use search::{INFINITE, Search};
-use several::Several;
 
-/// Searches of up to so many turns take all others to play against the seat when there are several, which alpha-beta
-/// makes short; longer ones take each to play for itself.
+/// The most turns that are looked ahead with all others against the seat when there are several. For more there are
+/// playouts.
 const MOST_WARY: u8 = 5;
 
 /// The best of `pits`, which are tried in this order, looking at most `turns` ahead. The deepest search that was
@@ -47,30 +36,15 @@ pub fn choose(
     seed: u64,
     go_on: &dyn Fn() -> bool,
 ) -> Option<Choice> {
-    let seat = position.to_move()?;
     if position.rules().players() > 2 && turns > MOST_WARY {
-        let mut search = Several::new(position, seat, seed, go_on);
-        return deepening(&mut search, pits, turns, |search, pits, depth, best| {
-            look_for_all(search, position, pits, depth, best)
-        })
-        .map(|choice| Choice { nodes: search.nodes, ..choice });
+        return playouts::choose(position, seed, go_on);
     }
     let mut search = Search::new(Judge::new(position, Goal::Places, Some(seed))?, turns, go_on);
-    deepening(&mut search, pits, turns, |search, pits, depth, best| look(search, position, pits, depth, best))
-        .map(|choice| Choice { nodes: search.nodes, ..choice })
-}
-
-/// Looks one turn further each time, until the patience or the turns have run out or more cannot change anything.
-fn deepening<S>(
-    search: &mut S,
-    pits: &[u8],
-    turns: u8,
-    mut look: impl FnMut(&mut S, &[u8], u8, &mut u8) -> Option<bool>,
-) -> Option<Choice> {
     let mut pits = pits.to_vec();
     let mut choice = Choice { pit: *pits.first()?, depth: 0, nodes: 0 };
+    // One turn further each time, until the patience or the turns have run out or more cannot change anything.
     for depth in 1..=turns {
-        let Some(proven) = look(search, &pits, depth, &mut choice.pit) else { break };
+        let Some(proven) = look(&mut search, position, &pits, depth, &mut choice.pit) else { break };
         choice.depth = depth;
         if proven {
             break;
@@ -79,7 +53,7 @@ fn deepening<S>(
         // certain.
         pits.sort_by_key(|&pit| pit != choice.pit);
     }
-    Some(choice)
+    Some(Choice { nodes: search.nodes, ..choice })
 }
 
 /// Looks `depth` turns ahead and keeps in `best` the best of the pits so far; whether that can never change with more
@@ -101,28 +75,6 @@ fn look(search: &mut Search, position: &Position, pits: &[u8], depth: u8, best: 
         if worth.value > alpha {
             *best = pit;
             alpha = worth.value;
-        }
-    }
-    Some(all_proven)
-}
-
-/// The same where each seat plays for its own place.
-fn look_for_all(
-    search: &mut Several,
-    position: &Position,
-    pits: &[u8],
-    depth: u8,
-    best: &mut u8,
-) -> Option<bool> {
-    let seat = position.to_move()?;
-    let mut most = None;
-    let mut all_proven = true;
-    for &pit in pits {
-        let values = search.sowing(position, pit, depth)?;
-        all_proven &= values.are_proven();
-        if most.is_none_or(|most| values.to(seat) > most) {
-            most = Some(values.to(seat));
-            *best = pit;
         }
     }
     Some(all_proven)
