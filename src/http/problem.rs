@@ -255,6 +255,10 @@ impl ResponseError for Failure {
         if self.status == StatusCode::UNAUTHORIZED {
             response.insert_header((WWW_AUTHENTICATE, "Bearer"));
         }
+        if self.code == ProblemCode::ScopeMissing {
+            // RFC 6750, section 3.1.
+            response.insert_header((WWW_AUTHENTICATE, "Bearer error=\"insufficient_scope\""));
+        }
         if let Some(seconds) = self.retry_after {
             response.insert_header((RETRY_AFTER, seconds));
         }
