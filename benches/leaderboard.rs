@@ -8,10 +8,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use mancala_server::account::{Identity, SigningKeys};
+use mancala_server::account::SigningKeys;
+use mancala_server::budget::PlayerBudgets;
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::ids::SessionId;
+use mancala_server::proxies::TrustedProxies;
 use mancala_server::server::{Settings, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -45,6 +47,8 @@ fn main() {
         keys: SigningKeys::parse(KEY).expect("a key"),
         embedded: None,
         address_limit: 0,
+        player_budgets: PlayerBudgets::OFF,
+        trusted_proxies: TrustedProxies::default(),
         cors_origins: Vec::new(),
         tables: Memory::server(2),
     };
@@ -113,8 +117,7 @@ async fn rate(database: &PgConnectOptions) -> (String, String) {
             .fetch_one(&mut database)
             .await
             .expect("it has just been made");
-        let who = Identity { player: player.into(), session: SessionId::new() };
-        tokens.push(keys.issue(who, OffsetDateTime::now_utc()));
+        tokens.push(keys.issue(player.into(), SessionId::new(), OffsetDateTime::now_utc()));
     }
     let low = tokens.pop().expect("two");
     (tokens.pop().expect("two"), low)

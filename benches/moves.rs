@@ -14,8 +14,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mancala_server::account::SigningKeys;
+use mancala_server::budget::PlayerBudgets;
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
+use mancala_server::proxies::TrustedProxies;
 use mancala_server::server::{Settings, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -37,6 +39,8 @@ fn main() {
         keys: SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
         embedded: None,
         address_limit: 0,
+        player_budgets: PlayerBudgets::OFF,
+        trusted_proxies: TrustedProxies::default(),
         cors_origins: Vec::new(),
         tables: Memory::server(2),
     };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Lets schemathesis look for requests to which the server at MANCALA_URL answers otherwise than the document says.
-# The server should run with MANCALA_ADDRESS_LIMIT=0; FUZZ_EXAMPLES is the number of examples for each operation.
+# The server should run with MANCALA_ADDRESS_LIMIT=0 and MANCALA_LIMITS=off; FUZZ_EXAMPLES is the number of examples for each operation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

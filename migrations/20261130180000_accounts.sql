@@ -39,7 +39,7 @@ create table personal_token (
     last_used_at timestamptz,
     expires_at timestamptz
 );
-create index personal_token_by_player on personal_token (player_id);
+create index personal_token_by_player on personal_token (player_id, id);
 comment on column personal_token.last_used_at is 'to the minute';
 comment on table personal_token is 'a token that is revoked is removed';
 

@@ -72,9 +72,19 @@ fn say(line: &str) {
 
 fn serve(options: Serve) -> Outcome {
     init_logs(&options.log)?;
-    let Serve { listen, database, jwt_keys, cors_origins, address_limit, table_mb, .. } = options;
-    let tables = Memory::server(table_mb);
+    let Serve { listen, database, jwt_keys, .. } = options;
     let listener = TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
+    let settings = |database, keys, embedded| Settings {
+        listener,
+        database,
+        keys,
+        embedded,
+        address_limit: options.address_limit,
+        player_budgets: options.limits,
+        trusted_proxies: options.trusted_proxies,
+        cors_origins: options.cors_origins,
+        tables: Memory::server(options.table_mb),
+    };
     if let Some(url) = database.url()? {
         let keys = jwt_keys.ok_or(
             "MANCALA_JWT_KEYS is not set. With DATABASE_URL several servers may share one database, so they need one \
@@ -82,9 +92,7 @@ fn serve(options: Serve) -> Outcome {
         )?;
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(&url).map_err(|e| format!("DATABASE_URL: {e}"))?;
-        let settings =
-            Settings { listener, database, keys, embedded: None, address_limit, cors_origins, tables };
-        return block_on(serve_until_stopped(settings));
+        return block_on(serve_until_stopped(settings(database, keys, None)));
     }
     let home = database.data_dir.unwrap_or_else(default_home);
     with_cluster(&home, |url, embedded| {
@@ -94,9 +102,7 @@ fn serve(options: Serve) -> Outcome {
         };
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(url)?;
-        let embedded = Some(embedded);
-        let settings = Settings { listener, database, keys, embedded, address_limit, cors_origins, tables };
-        block_on(serve_until_stopped(settings))
+        block_on(serve_until_stopped(settings(database, keys, Some(embedded))))
     })
 }
 

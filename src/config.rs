@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::budget::PlayerBudgets;
 use crate::cpu::Level;
+use crate::proxies::TrustedProxies;
 
 /// A REST service for the sowing games Kalah and Basic Mancala, for two to four players.
 ///
@@ -150,9 +152,24 @@ pub struct Serve {
     /// Origins that may call from a browser, separated by commas [default: any].
     #[arg(long, env = "MANCALA_CORS_ORIGINS", value_delimiter = ',')]
     pub cors_origins: Vec<String>,
-    /// Guests, joins by code and token refreshes a minute for one address; 0 is no limit.
+    /// Guests, sign-ins, joins by code and token refreshes a minute for one address; it may send twice as many requests
+    /// that create something, 20 times as many that play and 40 times as many that read. 0 is no limit by address.
     #[arg(long, env = "MANCALA_ADDRESS_LIMIT", default_value_t = 600)]
     pub address_limit: u32,
+    /// Requests a minute for one player, by class; 0 is no limit, and `off` is none for any. Each personal token may use
+    /// half of it.
+    #[arg(long, env = "MANCALA_LIMITS", value_name = "CLASS=N,…", default_value_t)]
+    pub limits: PlayerBudgets,
+    /// Networks of the proxies in front of the server, separated by commas, which are believed when they say in
+    /// X-Forwarded-For where a request came from [default: none].
+    #[arg(
+        long,
+        env = "MANCALA_TRUSTED_PROXIES",
+        value_name = "NETWORKS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub trusted_proxies: TrustedProxies,
     /// Megabytes for exact values of small positions of Kalah, which the strongest players look up; taken when they
     /// first play.
     #[arg(long, env = "MANCALA_TABLE_MB", default_value_t = 100)]

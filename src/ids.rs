@@ -48,6 +48,10 @@ id!(
     SessionId
 );
 id!(
+    /// A token that a program has.
+    PersonalTokenId
+);
+id!(
     /// A game.
     GameId
 );

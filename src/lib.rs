@@ -2,6 +2,7 @@
 //!
 //! The map, from the pure middle outwards; a test enforces who may import whom:
 pub mod account; // names, tokens
+pub mod budget; // how many requests of which class
 pub mod commands; // what the command line does
 pub mod config; // what a flag or the environment can set
 pub mod cpu; // computer players
@@ -12,6 +13,7 @@ pub mod ids; // one newtype per id
 pub mod matching; // who plays whom in ranked games, pure
 pub mod options; // local rules as asked and as they take effect
 pub mod pool; // pools of ratings
+pub mod proxies; // which proxies are believed
 pub mod rating; // the rating formulas, pure
 pub mod server; // puts the parts together and runs them
 pub mod service; // use cases; all transactions

@@ -17,9 +17,11 @@ use tokio_util::sync::CancellationToken;
 use utoipa_actix_web::AppExt;
 
 use crate::account::SigningKeys;
+use crate::budget::PlayerBudgets;
 use crate::cpu::Memory;
 use crate::embedded::Liveness;
-use crate::service::Service;
+use crate::proxies::TrustedProxies;
+use crate::service::{self, Service};
 use crate::store::{self, Database};
 use crate::telemetry::Metrics;
 use crate::{http, worker};
@@ -43,8 +45,12 @@ pub struct Settings {
     pub keys: SigningKeys,
     /// Whether the embedded database runs, where there is one.
     pub embedded: Option<Liveness>,
-    /// Guests, joins and refreshes a minute for one address; 0 is no limit.
+    /// Guests, joins and refreshes a minute for one address, and multiples of it for all else; 0 is no limit.
     pub address_limit: u32,
+    /// Requests of each class a minute for one player.
+    pub player_budgets: PlayerBudgets,
+    /// Which proxies are believed when they say from where a request came.
+    pub trusted_proxies: TrustedProxies,
     /// Origins that may call from a browser; none named means any.
     pub cors_origins: Vec<String>,
     /// How much the tables of the computer players may take.
@@ -57,6 +63,9 @@ pub enum StartError {
     /// The database cannot be reached.
     #[error("the database cannot be reached: {0}")]
     Database(#[from] sqlx::Error),
+    /// The database does not answer as it should.
+    #[error(transparent)]
+    Service(#[from] service::Error),
     /// The schema cannot be brought up to date.
     #[error("the database cannot be migrated: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
@@ -87,7 +96,13 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let metrics = Arc::new(Metrics::new());
     let service =
         Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone(), settings.tables));
-    let limits = Data::new(http::Limits::new(settings.address_limit));
+    let limits = Data::new(http::Limits::new(
+        settings.address_limit,
+        settings.player_budgets,
+        settings.trusted_proxies,
+    ));
+    // Before the first request: a session may have ended a moment ago, elsewhere or before a restart.
+    service.read_ended().await?;
     let loops = worker::start(&service);
     let address = settings.listener.local_addr()?;
 
@@ -101,7 +116,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
             .app_data(metrics.clone())
             .app_data(limits.clone())
             .app_data(embedded.clone())
-            .wrap(from_fn(http::known_parameters))
+            .wrap(from_fn(http::gate))
             .wrap(Compress::default())
             .wrap(cors(&origins))
             .wrap(from_fn(http::frame))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
-use crate::ids::{PlayerId, SessionId};
+use crate::ids::{PersonalTokenId, PlayerId, SessionId};
 
 /// How long an access token is good for, in seconds.
 pub const ACCESS_SECONDS: u32 = 15 * 60;
@@ -22,8 +22,24 @@ const TYPE: &str = "at+jwt";
 pub struct Identity {
     /// The player.
     pub player: PlayerId,
+    /// By what the player is known.
+    pub credential: Credential,
+}
+
+/// By what a player is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
     /// The device that the player is signed in on.
-    pub session: SessionId,
+    Session(SessionId),
+    /// The personal token that a program has.
+    Token(PersonalTokenId),
+}
+
+impl Identity {
+    /// A player on a device.
+    pub fn on(player: PlayerId, session: SessionId) -> Self {
+        Self { player, credential: Credential::Session(session) }
+    }
 }
 
 /// The keys, first the one that signs.
@@ -65,11 +81,14 @@ pub enum KeysError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// It was good once.
-    #[error("the access token has expired; get a new one with the refresh token")]
+    #[error("the token has expired; a session gets a new one with its refresh token")]
     Expired,
-    /// Not one of ours: another key, algorithm, type, issuer or audience, or not a token at all.
-    #[error("the access token is not valid")]
+    /// Not one of ours: another key, algorithm, type, issuer or audience, taken back, or not a token at all.
+    #[error("the token is not valid")]
     Invalid,
+    /// It was good once, and has been taken back: its session has ended.
+    #[error("the session of the access token has ended; sign in again")]
+    Ended,
 }
 
 impl Key {
@@ -108,8 +127,8 @@ impl SigningKeys {
         Ok(Self { keys, validation })
     }
 
-    /// A token for `who`, good for [`ACCESS_SECONDS`] from `now`.
-    pub fn issue(&self, who: Identity, now: OffsetDateTime) -> String {
+    /// A token for a player on a device, good for [`ACCESS_SECONDS`] from `now`.
+    pub fn issue(&self, player: PlayerId, session: SessionId, now: OffsetDateTime) -> String {
         let key = &self.keys[0];
         let mut header = Header::new(Algorithm::HS256);
         header.typ = Some(TYPE.to_owned());
@@ -118,19 +137,19 @@ impl SigningKeys {
         let claims = Claims {
             iss: ISSUER.to_owned(),
             aud: AUDIENCE.to_owned(),
-            sub: who.player,
-            sid: who.session,
+            sub: player,
+            sid: session,
             iat,
             exp: iat + i64::from(ACCESS_SECONDS),
         };
         encode(&header, &claims, &key.encoding).expect("claims of strings and numbers always encode")
     }
 
-    /// Who presents `token`.
+    /// Which player presents `token`, on which device.
     ///
     /// # Errors
     /// When it has expired, or is not an access token of ours.
-    pub fn verify(&self, token: &str, now: OffsetDateTime) -> Result<Identity, TokenError> {
+    pub fn verify(&self, token: &str, now: OffsetDateTime) -> Result<(PlayerId, SessionId), TokenError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
         if header.typ.as_deref() != Some(TYPE) {
             return Err(TokenError::Invalid);
@@ -141,7 +160,7 @@ impl SigningKeys {
         if now.unix_timestamp() >= claims.exp {
             return Err(TokenError::Expired);
         }
-        Ok(Identity { player: claims.sub, session: claims.sid })
+        Ok((claims.sub, claims.sid))
     }
 }
 
@@ -152,8 +171,8 @@ mod tests {
     const A: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     const B: &str = "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=";
 
-    fn who() -> Identity {
-        Identity { player: PlayerId::new(), session: SessionId::new() }
+    fn who() -> (PlayerId, SessionId) {
+        (PlayerId::new(), SessionId::new())
     }
 
     fn now() -> OffsetDateTime {
@@ -164,7 +183,7 @@ mod tests {
     fn a_token_says_who_it_was_issued_to_until_it_expires() {
         let keys = SigningKeys::parse(A).unwrap();
         let who = who();
-        let token = keys.issue(who, now());
+        let token = keys.issue(who.0, who.1, now());
         assert_eq!(keys.verify(&token, now()), Ok(who));
         let last = now() + time::Duration::seconds(i64::from(ACCESS_SECONDS) - 1);
         assert_eq!(keys.verify(&token, last), Ok(who));
@@ -176,14 +195,14 @@ mod tests {
         let old = SigningKeys::parse(A).unwrap();
         let both = SigningKeys::parse(&format!("{B},{A}")).unwrap();
         let who = who();
-        assert_eq!(both.verify(&old.issue(who, now()), now()), Ok(who));
-        assert_eq!(old.verify(&both.issue(who, now()), now()), Err(TokenError::Invalid));
+        assert_eq!(both.verify(&old.issue(who.0, who.1, now()), now()), Ok(who));
+        assert_eq!(old.verify(&both.issue(who.0, who.1, now()), now()), Err(TokenError::Invalid));
     }
 
     #[test]
     fn forged_tokens_are_refused() {
         let keys = SigningKeys::parse(A).unwrap();
-        let token = keys.issue(who(), now());
+        let token = keys.issue(PlayerId::new(), SessionId::new(), now());
         let parts: Vec<&str> = token.split('.').collect();
         let none =
             base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"at+jwt"}"#);
@@ -205,14 +224,8 @@ mod tests {
         header.kid = Some(keys.keys[0].id.clone());
         let who = who();
         let iat = now().unix_timestamp();
-        let claims = Claims {
-            iss: ISSUER.into(),
-            aud: AUDIENCE.into(),
-            sub: who.player,
-            sid: who.session,
-            iat,
-            exp: iat + 60,
-        };
+        let claims =
+            Claims { iss: ISSUER.into(), aud: AUDIENCE.into(), sub: who.0, sid: who.1, iat, exp: iat + 60 };
         let token = encode(&header, &claims, &keys.keys[0].encoding).unwrap();
         assert_eq!(keys.verify(&token, now()), Err(TokenError::Invalid));
     }

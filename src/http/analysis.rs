@@ -107,7 +107,7 @@ fn checked(position: &Position, pointer: &str) -> Result<engine::Position, Failu
 /// player wait at a time. Analyses come after the turns of games, so the
 /// answer may take longer than `budget_ms`. As a courtesy to opponents the position of a ranked game that the caller is
 /// playing is refused, from whichever side it is shown.
-#[utoipa::path(tag = "analysis", security(("bearer" = [])), request_body = AnalysisRequest,
+#[utoipa::path(tag = "analysis", security(("bearer" = []), ("personal_token" = ["games:read"])), request_body = AnalysisRequest,
     responses((status = 200, description = "What the moves are worth.", body = AnalysisAnswer, headers(
         ("RateLimit-Policy" = String, description = "The budget: so many ms of thinking (q) in so many seconds (w)."),
         ("RateLimit" = String, description = "What is left of it (r), and in how many seconds it is full (t).")))))]

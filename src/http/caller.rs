@@ -1,19 +1,15 @@
-//! Who calls: the access token of a request.
+//! Who calls, as the gate has found out.
 
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::header::AUTHORIZATION;
-use actix_web::web::Data;
-use actix_web::{FromRequest, HttpRequest};
-use time::OffsetDateTime;
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
 use super::problem::{Failure, ProblemCode};
-use crate::account::Identity;
-use crate::ids::PlayerId;
-use crate::service::Service;
+use crate::account::{Credential, Identity};
+use crate::ids::{PlayerId, SessionId};
 
-/// A caller who may be anybody. A token that is there must be good: a client with a bad one wants to know.
+/// A caller who may be anybody.
 pub struct Viewer(Option<Identity>);
 
 impl Viewer {
@@ -23,7 +19,7 @@ impl Viewer {
     }
 }
 
-/// A caller with an access token.
+/// A caller with a token.
 pub struct Caller(Identity);
 
 impl Caller {
@@ -32,9 +28,17 @@ impl Caller {
         self.0.player
     }
 
-    /// The player on this device.
+    /// The player and by what it is known.
     pub fn identity(&self) -> Identity {
         self.0
+    }
+
+    /// The caller's device, for operations that programs cannot do.
+    pub fn session(&self) -> Result<SessionId, Failure> {
+        match self.identity().credential {
+            Credential::Session(session) => Ok(session),
+            Credential::Token(_) => Err(session_needed()),
+        }
     }
 }
 
@@ -43,7 +47,7 @@ impl FromRequest for Viewer {
     type Future = Ready<Result<Self, Failure>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(identity(request).map(Self))
+        ready(Ok(Self(request.extensions().get::<Identity>().copied())))
     }
 }
 
@@ -52,25 +56,16 @@ impl FromRequest for Caller {
     type Future = Ready<Result<Self, Failure>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let missing =
-            || Failure::new(ProblemCode::TokenMissing, "send an access token: Authorization: Bearer …");
-        ready(identity(request).and_then(|who| who.ok_or_else(missing)).map(Self))
+        ready(request.extensions().get::<Identity>().copied().map(Self).ok_or_else(token_missing))
     }
 }
 
-fn identity(request: &HttpRequest) -> Result<Option<Identity>, Failure> {
-    let mut values = request.headers().get_all(AUTHORIZATION);
-    let Some(value) = values.next() else { return Ok(None) };
-    let invalid = || {
-        Failure::new(ProblemCode::TokenInvalid, "send one header Authorization: Bearer, with an access token")
-    };
-    if values.next().is_some() {
-        return Err(invalid());
-    }
-    let (scheme, token) = value.to_str().ok().and_then(|v| v.split_once(' ')).ok_or_else(invalid)?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(invalid());
-    }
-    let service = request.app_data::<Data<Service>>().expect("every app has the service");
-    Ok(Some(service.authenticate(token.trim(), OffsetDateTime::now_utc())?))
+/// Nobody has said who calls.
+pub fn token_missing() -> Failure {
+    Failure::new(ProblemCode::TokenMissing, "send an access token: Authorization: Bearer …")
+}
+
+/// A program has come where only its owner may.
+pub fn session_needed() -> Failure {
+    Failure::new(ProblemCode::SessionNeeded, "sign in for this: a personal token is not accepted")
 }

@@ -9,6 +9,8 @@ use super::document30::to_3_0;
 use super::objects::Event;
 use super::operations;
 use super::problem::{Problem, ProblemCode};
+use super::routes::Access;
+use crate::budget::Class;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -20,7 +22,9 @@ use super::problem::{Problem, ProblemCode};
             has one cursor, `seq`: moves name the `seq` that the player looked at, and repeating a request is always \
             safe. Every error is a problem document (RFC 9457) with a stable `code`. Optional fields that do not apply \
             are absent, never null; in a request null counts as absent, and fields that an operation does not know are \
-            refused.",
+            refused.\n\nPrograms have tokens of their own (`POST /v1/me/tokens`), with scopes: each operation names the one \
+            it needs. Requests are counted by address, player and token, in the class that `x-budget` names; \
+            `RateLimit-Policy` and `RateLimit` tell what is left, and 429 when to try again.",
         contact(name = "Mancala Server contributors"),
         license(name = "MIT", identifier = "MIT")
     ),
@@ -51,7 +55,19 @@ pub fn document() -> Value {
                 .scheme(HttpAuthScheme::Bearer)
                 .bearer_format("JWT")
                 .description(Some(
-                    "An access token, as POST /v1/guests and POST /v1/sessions/refresh give it.",
+                    "The access token of a device, as POST /v1/guests and POST /v1/sessions/refresh give it.",
+                ))
+                .build(),
+        ),
+    );
+    base.components.get_or_insert_default().add_security_scheme(
+        "personal_token",
+        SecurityScheme::Http(
+            HttpBuilder::new()
+                .scheme(HttpAuthScheme::Bearer)
+                .bearer_format("mancala_pat_…")
+                .description(Some(
+                    "A token for a program, as POST /v1/me/tokens gives it, with the scope that the operation names.",
                 ))
                 .build(),
         ),
@@ -62,10 +78,14 @@ pub fn document() -> Value {
     drop_null(&mut document, None);
     let schemas = document["components"]["schemas"].clone();
     let paths = document["paths"].as_object_mut().expect("a document has paths");
-    for item in paths.values_mut().filter_map(Value::as_object_mut) {
-        for operation in item.values_mut() {
+    for (path, item) in paths.iter_mut() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            if let Some(class) = class_of(path, method, operation) {
+                operation["x-budget"] = class.as_str().into();
+            }
             add_problems(operation);
             correct_form(operation, &schemas);
+            tell_scope(operation);
         }
     }
     // The derive has no words for the bounds of an inner list.
@@ -87,6 +107,40 @@ fn correct_form(operation: &mut Value, schemas: &Value) {
     if schemas[name].get("required").is_none() {
         body["required"] = false.into();
     }
+}
+
+/// What an operation is counted as. What is not of the API proper is not counted.
+fn class_of(path: &str, method: &str, operation: &Value) -> Option<Class> {
+    let rest = path.strip_prefix("/v1/")?;
+    let secrets = ["guests", "accounts", "sessions", "groups/join", "me/password", "me/recovery"];
+    // What ends sessions is asked for no secret, apart from what ends the player.
+    let about_secrets =
+        if method == "delete" { rest == "me" } else { secrets.iter().any(|start| rest.starts_with(start)) };
+    let thinking = ["create_analysis", "get_hint", "get_review"];
+    // Stateless: nothing stays of what they are sent.
+    let asking = ["preview_position", "replay_record"];
+    let is_one_of = |ids: &[&str]| ids.iter().any(|id| operation["operationId"] == *id);
+    Some(match method {
+        _ if is_one_of(&thinking) => Class::Analysis,
+        "get" => Class::Reading,
+        _ if is_one_of(&asking) => Class::Reading,
+        _ if about_secrets => Class::SignIn,
+        "post" if operation["responses"].get("201").is_some() => Class::Creating,
+        _ => Class::Playing,
+    })
+}
+
+/// Says in words too which scope an operation needs: the older form of the document has no other place for it.
+fn tell_scope(operation: &mut Value) {
+    let sentence = match Access::of(operation) {
+        Access::Anybody => return,
+        Access::Bearers { scope: Some(scope), .. } => {
+            format!("Personal tokens need the scope `{}`.", scope.as_str())
+        }
+        Access::Bearers { scope: None, .. } => "Personal tokens are not accepted.".to_owned(),
+    };
+    let told = operation["description"].as_str().unwrap_or_default();
+    operation["description"] = format!("{told}\n\n{sentence}").into();
 }
 
 /// The same in OpenAPI 3.0.3, which some generators still need.
@@ -135,6 +189,8 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
     match operation {
         "create_guest" => &[C::RateLimited],
         "refresh_session" => &[C::RefreshInvalid, C::RefreshReused, C::RateLimited],
+        "create_personal_token" => &[C::AccountNeeded, C::TooManyTokens, C::PlayerNotFound],
+        "delete_personal_token" => &[C::TokenNotFound],
         "get_me" | "update_me" | "get_player" => &[C::PlayerNotFound],
         "list_player_games" | "list_ratings" | "list_rating_history" | "get_statistics" => {
             &[C::PlayerNotFound]
@@ -247,6 +303,11 @@ fn add_problems(operation: &mut Value) {
         if !security.contains(&json!({})) {
             add(&[ProblemCode::TokenMissing]);
         }
+        let by_programs = security.iter().any(|way| way.get("personal_token").is_some());
+        add(&[if by_programs { ProblemCode::ScopeMissing } else { ProblemCode::SessionNeeded }]);
+    }
+    if operation.get("x-budget").is_some() {
+        add(&[ProblemCode::RateLimited]);
     }
     // Of the path, the query or a header; any operation can be sent a query that it does not know.
     add(&[ProblemCode::InvalidParameter]);

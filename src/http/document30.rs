@@ -9,6 +9,16 @@ pub fn to_3_0(mut document: Value) -> Value {
         license.remove("identifier");
         license.insert("url".to_owned(), "https://opensource.org/license/mit".into());
     }
+    // Only OAuth has scopes there; the descriptions name them as well.
+    let items = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    for operation in items.filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
+        for way in operation["security"].as_array_mut().into_iter().flatten() {
+            way.as_object_mut()
+                .into_iter()
+                .flat_map(Map::values_mut)
+                .for_each(|scopes| *scopes = Vec::<Value>::new().into());
+        }
+    }
     convert(&mut document);
     document
 }

@@ -120,7 +120,7 @@ pub struct GamePage {
 ///
 /// The caller has seat 0, the computers follow. When a computer begins it does so at once: wait for its moves with
 /// `after_seq` and `wait` of reading the game.
-#[utoipa::path(tag = "games", security(("bearer" = [])), request_body = NewGame,
+#[utoipa::path(tag = "games", security(("bearer" = []), ("personal_token" = ["games:play"])), request_body = NewGame,
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
             description = "Repeating the request with the same key within a day creates nothing twice.")),
     responses((status = 201, description = "The new game.", body = Game,
@@ -187,7 +187,7 @@ pub fn etag(game: &StoredGame) -> String {
 ///
 /// Everything about the game as it is now. With `after_seq` and `wait` it answers as soon as the game has more events
 /// than `after_seq`, else at the end of the wait. `If-None-Match` with the last ETag gives 304 when nothing has changed.
-#[utoipa::path(tag = "games", security((), ("bearer" = [])),
+#[utoipa::path(tag = "games", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game."), Waiting,
         ("If-None-Match" = Option<String>, Header, description = "The ETag of what the client has.")),
     responses((status = 200, description = "The game.", body = Game, headers(("ETag" = String, description = "W/\"seq\""))),
@@ -238,7 +238,7 @@ fn matches(request: &HttpRequest, etag: &str) -> bool {
 /// List games
 ///
 /// Games that the caller may see, newest first.
-#[utoipa::path(tag = "games", security((), ("bearer" = [])), params(GameQuery),
+#[utoipa::path(tag = "games", security((), ("bearer" = []), ("personal_token" = ["games:read"])), params(GameQuery),
     responses((status = 200, description = "A page of games.", body = GamePage)))]
 #[get("/games")]
 pub async fn list_games(
@@ -259,7 +259,7 @@ pub async fn list_games(
 /// List a player's games
 ///
 /// The games in which the player has a seat, as far as the caller may see them, newest first: as `GET /v1/games?player=`.
-#[utoipa::path(tag = "players", security((), ("bearer" = [])),
+#[utoipa::path(tag = "players", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = PlayerId, Path, description = "The player."), PlayerGameQuery),
     responses((status = 200, description = "A page of games.", body = GamePage)))]
 #[get("/players/{id}/games")]

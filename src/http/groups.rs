@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 use super::body::{Body, Empty, Idempotency};
 use super::caller::{Caller, Viewer};
 use super::games::created;
-use super::limits::AddressBudget;
 use super::objects::{Game, Level, Player, Variant};
 use super::problem::Failure;
 use crate::ids::{GameId, GroupId, MemberId};
@@ -133,7 +132,7 @@ fn answered(group: &GroupRow) -> HttpResponse {
 /// Make a group
 ///
 /// The caller is its host. Others join by its code.
-#[utoipa::path(tag = "groups", security(("bearer" = [])), request_body = NewGroup,
+#[utoipa::path(tag = "groups", security(("bearer" = []), ("personal_token" = ["groups"])), request_body = NewGroup,
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
             description = "Repeating the request with the same key within a day creates nothing twice.")),
     responses((status = 201, description = "The new group.", body = Group,
@@ -156,13 +155,12 @@ pub async fn create_group(
 /// Join a group
 ///
 /// By its code. Joining twice is safe.
-#[utoipa::path(tag = "groups", security(("bearer" = [])), request_body = JoinRequest,
+#[utoipa::path(tag = "groups", security(("bearer" = []), ("personal_token" = ["groups"])), request_body = JoinRequest,
     responses((status = 200, description = "The group, with the caller in it.", body = Group)))]
 #[post("/groups/join")]
 pub async fn join_group(
     service: Data<Service>,
     caller: Caller,
-    _budget: AddressBudget,
     body: Body<JoinRequest>,
 ) -> Result<HttpResponse, Failure> {
     Ok(answered(&service.join_group(caller.player(), &body.value.code).await?))
@@ -171,7 +169,7 @@ pub async fn join_group(
 /// Read a group
 ///
 /// Its members, its local rules and its running or last game.
-#[utoipa::path(tag = "groups", security((), ("bearer" = [])),
+#[utoipa::path(tag = "groups", security((), ("bearer" = []), ("personal_token" = ["groups"])),
     params(("id" = GroupId, Path, description = "The group.")),
     responses((status = 200, description = "The group.", body = Group)))]
 #[get("/groups/{id}")]
@@ -186,7 +184,7 @@ pub async fn get_group(
 /// Change a group
 ///
 /// For the host. Changes hold from the next game on; `options` replaces all local rules.
-#[utoipa::path(tag = "groups", security(("bearer" = [])), request_body = GroupUpdate,
+#[utoipa::path(tag = "groups", security(("bearer" = []), ("personal_token" = ["groups"])), request_body = GroupUpdate,
     params(("id" = GroupId, Path, description = "The group.")),
     responses((status = 200, description = "The group.", body = Group)))]
 #[patch("/groups/{id}")]
@@ -205,7 +203,7 @@ pub async fn update_group(
 ///
 /// The next person in the order of joining becomes the host if the host leaves. A seat in a running game stays the
 /// caller's.
-#[utoipa::path(tag = "groups", security(("bearer" = [])),
+#[utoipa::path(tag = "groups", security(("bearer" = []), ("personal_token" = ["groups"])),
     params(("id" = GroupId, Path, description = "The group.")),
     responses((status = 204, description = "The caller is no member any more.")))]
 #[delete("/groups/{id}/members/me")]
@@ -221,7 +219,7 @@ pub async fn leave_group(
 /// Add a computer player
 ///
 /// For the host, between games.
-#[utoipa::path(tag = "groups", security(("bearer" = [])), request_body = NewComputer,
+#[utoipa::path(tag = "groups", security(("bearer" = []), ("personal_token" = ["groups"])), request_body = NewComputer,
     params(("id" = GroupId, Path, description = "The group.")),
     responses((status = 200, description = "The group.", body = Group)))]
 #[post("/groups/{id}/computers")]
@@ -238,7 +236,7 @@ pub async fn add_group_computer(
 /// Remove a computer player
 ///
 /// For the host, between games.
-#[utoipa::path(tag = "groups", security(("bearer" = [])),
+#[utoipa::path(tag = "groups", security(("bearer" = []), ("personal_token" = ["groups"])),
     params(("id" = GroupId, Path, description = "The group."), ("member_id" = MemberId, Path, description = "The computer's place.")),
     responses((status = 200, description = "The group.", body = Group)))]
 #[delete("/groups/{id}/computers/{member_id}")]
@@ -255,7 +253,7 @@ pub async fn remove_group_computer(
 ///
 /// For the host. The members, two to four, are its players, seated in the order in which they joined. Who begins goes
 /// round from game to game.
-#[utoipa::path(tag = "groups", security(("bearer" = [])), request_body = Empty,
+#[utoipa::path(tag = "groups", security(("bearer" = []), ("personal_token" = ["groups"])), request_body = Empty,
     params(("id" = GroupId, Path, description = "The group."),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
             description = "Repeating the request with the same key within a day creates nothing twice.")),

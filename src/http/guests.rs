@@ -8,7 +8,6 @@ use utoipa::ToSchema;
 
 use super::body::Body;
 use super::caller::Caller;
-use super::limits::AddressBudget;
 use super::objects::Player;
 use super::problem::{Failure, ProblemCode};
 use crate::account::{Name, RefreshToken};
@@ -100,11 +99,7 @@ pub struct ProfileChange {
 #[utoipa::path(tag = "identity", request_body = NewGuest,
     responses((status = 201, description = "The new guest with its tokens.", body = SignedIn)))]
 #[post("/guests")]
-pub async fn create_guest(
-    service: Data<Service>,
-    _budget: AddressBudget,
-    body: Body<NewGuest>,
-) -> Result<HttpResponse, Failure> {
+pub async fn create_guest(service: Data<Service>, body: Body<NewGuest>) -> Result<HttpResponse, Failure> {
     let name = body.value.name.map(|text| name(&text)).transpose()?;
     let device = service.create_guest(name, OffsetDateTime::now_utc()).await?;
     let Tokens { access_token, token_type, expires_in, refresh_token } = device.tokens.into();
@@ -123,7 +118,6 @@ pub async fn create_guest(
 #[post("/sessions/refresh")]
 pub async fn refresh_session(
     service: Data<Service>,
-    _budget: AddressBudget,
     body: Body<RefreshRequest>,
 ) -> Result<HttpResponse, Failure> {
     let token = RefreshToken::presented(body.value.refresh_token);
@@ -133,20 +127,19 @@ pub async fn refresh_session(
 
 /// Sign this device out
 ///
-/// Ends the session: its refresh token is worthless from now on, its access token runs out within 15 minutes. A guest
-/// who does this cannot come back.
+/// Ends the session: its tokens are worthless from now on. A guest who does this cannot come back.
 #[utoipa::path(tag = "identity", security(("bearer" = [])),
     responses((status = 204, description = "The session has ended.")))]
 #[delete("/sessions/current")]
 pub async fn delete_current_session(service: Data<Service>, caller: Caller) -> Result<HttpResponse, Failure> {
-    service.end_session(caller.identity()).await?;
+    service.end_session(caller.session()?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
 /// Read the caller's player
 ///
 /// Who the access token belongs to.
-#[utoipa::path(tag = "identity", security(("bearer" = [])),
+#[utoipa::path(tag = "identity", security(("bearer" = []), ("personal_token" = ["profile"])),
     responses((status = 200, description = "The caller's player.", body = Player)))]
 #[get("/me")]
 pub async fn get_me(service: Data<Service>, caller: Caller) -> Result<HttpResponse, Failure> {
@@ -156,7 +149,7 @@ pub async fn get_me(service: Data<Service>, caller: Caller) -> Result<HttpRespon
 /// Change the caller's name
 ///
 /// Others see the new name at once, in running and finished games too.
-#[utoipa::path(tag = "identity", security(("bearer" = [])), request_body = ProfileChange,
+#[utoipa::path(tag = "identity", security(("bearer" = []), ("personal_token" = ["profile"])), request_body = ProfileChange,
     responses((status = 200, description = "The caller's player.", body = Player)))]
 #[patch("/me")]
 pub async fn update_me(
@@ -174,7 +167,8 @@ pub async fn update_me(
 /// Read a player
 ///
 /// A player's public profile.
-#[utoipa::path(tag = "players", params(("id" = PlayerId, Path, description = "The player.")),
+#[utoipa::path(tag = "players", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
+    params(("id" = PlayerId, Path, description = "The player.")),
     responses((status = 200, description = "The player.", body = Player)))]
 #[get("/players/{id}")]
 pub async fn get_player(service: Data<Service>, id: Path<PlayerId>) -> Result<HttpResponse, Failure> {

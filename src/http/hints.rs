@@ -154,7 +154,7 @@ impl From<service::Reason> for HintReason {
 /// good, in codes and numbers that a client can put into words. Asked again, a server gives the same hint for the same
 /// state and level; another one, or the same after a restart, may have thought to another depth and give another. Each
 /// costs one second of the player's 20 of thinking a minute, and at most two of a player wait at a time.
-#[utoipa::path(tag = "analysis", security(("bearer" = [])),
+#[utoipa::path(tag = "analysis", security(("bearer" = []), ("personal_token" = ["games:play"])),
     params(("id" = GameId, Path, description = "The game."), HintQuery),
     responses((status = 200, description = "A hint.", body = HintAnswer, headers(
         ("RateLimit-Policy" = String, description = "The budget: so many ms of thinking (q) in so many seconds (w)."),

@@ -136,7 +136,8 @@ impl From<OwnStanding> for OwnRank {
 /// The players of a pool, highest rating first, whose rating is not provisional, who have played a rated game within 30
 /// days, and who have met at least 10 different opponents (3 while fewer than 50 players have a rated game in the pool).
 /// Later pages count on from the page before, so ranks may shift by what happens in between.
-#[utoipa::path(tag = "ratings", params(("pool" = Pool, Path, description = "The pool."), LeaderboardQuery),
+#[utoipa::path(tag = "ratings", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
+    params(("pool" = Pool, Path, description = "The pool."), LeaderboardQuery),
     responses((status = 200, description = "A page of the leaderboard.", body = LeaderboardPage)))]
 #[get("/leaderboards/{pool}")]
 pub async fn list_leaderboard(
@@ -154,7 +155,7 @@ pub async fn list_leaderboard(
 /// Read the caller's rank
 ///
 /// The caller's place on the leaderboard of a pool, or what is missing for one.
-#[utoipa::path(tag = "ratings", security(("bearer" = [])),
+#[utoipa::path(tag = "ratings", security(("bearer" = []), ("personal_token" = ["games:read"])),
     params(("pool" = Pool, Path, description = "The pool.")),
     responses((status = 200, description = "The caller's place.", body = OwnRank)))]
 #[get("/leaderboards/{pool}/me")]

@@ -1,25 +1,26 @@
-//! Rate limits: by address for what needs no account, by player for what makes noise in others' games or costs much
-//! thinking.
+//! Rate limits: by address, by player and by token for each class of requests; and by player for what makes noise in
+//! others' games or costs much thinking.
 //!
-//! Each process counts for itself, so behind a proxy with several servers the real limit is a multiple.
+//! Each process counts for itself, so with several servers the real limit is a multiple.
 
-use std::future::{Ready, ready};
+use std::fmt::Write;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use actix_web::dev::Payload;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::Data;
-use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use actix_web::{HttpMessage, HttpRequest};
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use super::problem::{Failure, ProblemCode};
-use crate::ids::PlayerId;
+use crate::budget::{Class, PlayerBudgets};
+use crate::ids::{PersonalTokenId, PlayerId};
+use crate::proxies::TrustedProxies;
 
 type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
@@ -32,15 +33,31 @@ const THINKING: NonZeroU32 = NonZeroU32::new(20_000).expect("it is not zero");
 /// After how many requests whoever has a full budget again is forgotten, so that memory stays bounded.
 const FORGET_EVERY: u32 = 4_096;
 
+/// How many requests of a class an address may send for each one that signs in: a whole school may be behind it.
+fn of_address(class: Class) -> u32 {
+    match class {
+        Class::SignIn => 1,
+        Class::Creating | Class::Analysis => 2,
+        Class::Playing => 20,
+        Class::Reading => 40,
+    }
+}
+
 /// All limits of a process.
 pub struct Limits {
-    addresses: Option<Budget<IpAddr>>,
+    proxies: TrustedProxies,
+    addresses: ByClass<IpAddr>,
+    players: ByClass<PlayerId>,
+    tokens: ByClass<PersonalTokenId>,
     comings_and_goings: Budget<PlayerId>,
     thinking: Budget<PlayerId>,
 }
 
+/// A budget for each class that has one.
+struct ByClass<K: Hash + Eq + Clone>([Option<Budget<K>>; Class::ALL.len()]);
+
 struct Budget<K: Hash + Eq + Clone> {
-    name: &'static str,
+    name: String,
     /// What is counted, as it is told after the number.
     unit: &'static str,
     a_minute: NonZeroU32,
@@ -48,29 +65,91 @@ struct Budget<K: Hash + Eq + Clone> {
     taken: AtomicU32,
 }
 
-/// The headers that tell a client what is left of its budget, for the response to come.
-pub struct BudgetHeaders([(HeaderName, HeaderValue); 2]);
+/// What the budgets that a request was counted in have left, for the headers of the response.
+pub struct BudgetHeaders {
+    policy: String,
+    left: String,
+}
 
 impl BudgetHeaders {
     /// Header by header.
     pub fn into_iter(self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        self.0.into_iter()
+        let value = |text: String| HeaderValue::try_from(text).expect("digits and names");
+        [
+            (HeaderName::from_static("ratelimit-policy"), value(self.policy)),
+            (HeaderName::from_static("ratelimit"), value(self.left)),
+        ]
+        .into_iter()
+    }
+
+    /// Both are lists of structured fields (RFC 9651), one item a budget.
+    fn add(&mut self, name: &str, quota: NonZeroU32, left: u32, seconds: u64) {
+        let comma = if self.policy.is_empty() { "" } else { ", " };
+        let written = write!(self.policy, "{comma}\"{name}\";q={quota};w=60")
+            .and_then(|()| write!(self.left, "{comma}\"{name}\";r={left};t={seconds}"));
+        written.expect("a String takes everything");
     }
 }
 
 impl Limits {
-    /// With this many guests, joins and refreshes a minute for one address; 0 is no limit.
-    pub fn new(address_limit: u32) -> Self {
+    /// With this many guests, joins and refreshes a minute for one address, and multiples of it for all else; 0 is no
+    /// limit by address.
+    pub fn new(address_limit: u32, players: PlayerBudgets, proxies: TrustedProxies) -> Self {
+        // A program may use half of what its owner may: the other half is left to its owner.
+        let of_token = |class| players.of(class).div_ceil(2);
         Self {
-            addresses: NonZeroU32::new(address_limit).map(|n| Budget::new("addresses", "", n)),
-            comings_and_goings: Budget::new("comings-and-goings", "", COMINGS_AND_GOINGS),
-            thinking: Budget::new("thinking", " ms of thinking", THINKING),
+            proxies,
+            addresses: ByClass::new("address", |class| address_limit.saturating_mul(of_address(class))),
+            players: ByClass::new("player", |class| players.of(class)),
+            tokens: ByClass::new("token", of_token),
+            comings_and_goings: Budget::new("comings-and-goings".to_owned(), "", COMINGS_AND_GOINGS),
+            thinking: Budget::new("thinking".to_owned(), " ms of thinking", THINKING),
         }
+    }
+
+    /// Takes one request from the budget of the address that it comes from.
+    pub fn ask_of_address(&self, class: Class, request: &HttpRequest) -> Result<(), Failure> {
+        match (self.addresses.of(class), request.peer_addr()) {
+            (Some(budget), Some(peer)) => {
+                let lines = request.headers().get_all("x-forwarded-for").map(HeaderValue::as_bytes);
+                let origin = self.proxies.origin(peer.ip(), lines);
+                budget.take(&network(origin), NonZeroU32::MIN, request)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes one request from the budget of a player.
+    pub fn ask_of_player(&self, class: Class, who: PlayerId, request: &HttpRequest) -> Result<(), Failure> {
+        self.players.of(class).map_or(Ok(()), |budget| budget.take(&who, NonZeroU32::MIN, request))
+    }
+
+    /// Takes one request from the budget of a personal token.
+    pub fn ask_of_token(
+        &self,
+        class: Class,
+        token: PersonalTokenId,
+        request: &HttpRequest,
+    ) -> Result<(), Failure> {
+        self.tokens.of(class).map_or(Ok(()), |budget| budget.take(&token, NonZeroU32::MIN, request))
+    }
+}
+
+impl<K: Hash + Eq + Clone> ByClass<K> {
+    fn new(whose: &str, a_minute: impl Fn(Class) -> u32) -> Self {
+        Self(Class::ALL.map(|class| {
+            let a_minute = NonZeroU32::new(a_minute(class))?;
+            Some(Budget::new(format!("{whose}-{}", class.as_str()), "", a_minute))
+        }))
+    }
+
+    fn of(&self, class: Class) -> Option<&Budget<K>> {
+        self.0[class as usize].as_ref()
     }
 }
 
 impl<K: Hash + Eq + Clone> Budget<K> {
-    fn new(name: &'static str, unit: &'static str, a_minute: NonZeroU32) -> Self {
+    fn new(name: String, unit: &'static str, a_minute: NonZeroU32) -> Self {
         let limiter = RateLimiter::dashmap(Quota::per_minute(a_minute)).with_middleware();
         Self { name, unit, a_minute, limiter, taken: AtomicU32::new(0) }
     }
@@ -90,17 +169,18 @@ impl<K: Hash + Eq + Clone> Budget<K> {
         };
         let quota = self.a_minute;
         let until_full = u64::from(quota.get() - left.min(quota.get())) * 60 / u64::from(quota.get());
-        let header = |name, text: String| {
-            (HeaderName::from_static(name), HeaderValue::from_str(&text).expect("digits and a name"))
-        };
-        request.extensions_mut().insert(BudgetHeaders([
-            header("ratelimit-policy", format!("\"{}\";q={quota};w=60", self.name)),
-            header("ratelimit", format!("\"{}\";r={left};t={}", self.name, wait.unwrap_or(until_full))),
-        ]));
+        let mut extensions = request.extensions_mut();
+        if !extensions.contains::<BudgetHeaders>() {
+            let (policy, left) = (String::with_capacity(96), String::with_capacity(96));
+            extensions.insert(BudgetHeaders { policy, left });
+        }
+        let told = extensions.get_mut::<BudgetHeaders>().expect("it has just been put there");
+        told.add(&self.name, quota, left, wait.unwrap_or(until_full));
         match wait {
             None => Ok(()),
             Some(seconds) => {
-                let detail = format!("at most {quota}{} a minute; try again in {seconds} s", self.unit);
+                let (unit, name) = (self.unit, &self.name);
+                let detail = format!("at most {quota}{unit} a minute ({name}); try again in {seconds} s");
                 Err(Failure::new(ProblemCode::RateLimited, detail).retry_after(seconds))
             }
         }
@@ -109,22 +189,6 @@ impl<K: Hash + Eq + Clone> Budget<K> {
 
 fn limits(request: &HttpRequest) -> &Limits {
     request.app_data::<Data<Limits>>().expect("every app has limits")
-}
-
-/// A request that its address may make now.
-pub struct AddressBudget;
-
-impl FromRequest for AddressBudget {
-    type Error = Failure;
-    type Future = Ready<Result<Self, Failure>>;
-
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let taken = match (&limits(request).addresses, request.peer_addr()) {
-            (Some(budget), Some(peer)) => budget.take(&network(peer.ip()), NonZeroU32::MIN, request),
-            _ => Ok(()),
-        };
-        ready(taken.map(|()| Self))
-    }
 }
 
 /// Whoever has one IPv6 address has its whole /64.

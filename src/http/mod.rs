@@ -7,6 +7,7 @@ pub mod document;
 mod document30;
 mod frame;
 mod games;
+mod gate;
 mod groups;
 mod guests;
 mod health;
@@ -15,6 +16,7 @@ mod leaderboards;
 mod limits;
 mod objects;
 mod outlook;
+mod personal_tokens;
 mod play;
 mod preview;
 mod problem;
@@ -29,9 +31,9 @@ mod variants;
 
 pub use analysis::{Search, analyse_line};
 pub use frame::frame;
+pub use gate::gate;
 pub use limits::Limits;
 pub use records::replay_line;
-pub use routes::known_parameters;
 
 use std::sync::LazyLock;
 
@@ -55,6 +57,9 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(guests::delete_current_session)
         .service(guests::get_me)
         .service(guests::update_me)
+        .service(personal_tokens::create_personal_token)
+        .service(personal_tokens::list_personal_tokens)
+        .service(personal_tokens::delete_personal_token)
         .service(guests::get_player)
         .service(games::list_player_games)
         .service(ratings::list_ratings)

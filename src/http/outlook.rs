@@ -81,7 +81,7 @@ impl From<&service::SeatOutlook> for SeatOutlook {
 /// For every seat of a ranked game that is being played, and every place in which it may still finish: by how much its
 /// rating changes then, at least and at most. All of it follows from the present ratings and from the places that are
 /// certain already, not from the stones. An aborted game changes nothing.
-#[utoipa::path(tag = "ratings", security((), ("bearer" = [])),
+#[utoipa::path(tag = "ratings", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "What may follow.", body = Outlook)))]
 #[get("/games/{id}/outlook")]

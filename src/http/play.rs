@@ -70,7 +70,7 @@ pub struct RematchAnswer {
 /// is answered when the computer has made the sowing instead, with all further ones that it earned: 409 with
 /// `turn_played_for_you` if its first sowing is this very move, else `stale`. If the server itself was not there when
 /// the turn ran out, the turn begins anew and the move counts.
-#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = NewMove,
+#[utoipa::path(tag = "play", security(("bearer" = []), ("personal_token" = ["games:play"])), request_body = NewMove,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The move counts.", body = PlayedMove,
         headers(("ETag" = String, description = "W/\"seq\"")))))]
@@ -94,7 +94,7 @@ pub async fn create_move(
 /// At any moment of a running game. Whoever resigns is last, the first to resign last of all; with 3 or 4 players the
 /// computer plays the seat on. In a ranked game a seat that is left counts as resigned from the moment it was left, so
 /// whoever resigns after that is placed before it. Repeating it is safe.
-#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+#[utoipa::path(tag = "play", security(("bearer" = []), ("personal_token" = ["games:play"])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The caller has resigned.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games/{id}/resign")]
@@ -116,7 +116,7 @@ pub async fn resign_game(
 /// In a ranked game the stand-in is always `easy`, the game goes on when all have left, and a seat that is still left at its end,
 /// or when it finishes, ranks as if it had resigned when it was left. At most 4 times a minute
 /// together with returning. Repeating it is safe.
-#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+#[utoipa::path(tag = "play", security(("bearer" = []), ("personal_token" = ["games:play"])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The computer plays.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games/{id}/leave")]
@@ -138,7 +138,7 @@ pub async fn leave_game(
 ///
 /// Takes the seat back from the computer. If it is the turn in which the player left, what was left of its time goes on;
 /// any other begins in full. At most 4 times a minute together with leaving. Repeating it is safe.
-#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+#[utoipa::path(tag = "play", security(("bearer" = []), ("personal_token" = ["games:play"])), request_body = Empty,
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The caller plays again.", body = Game, headers(("ETag" = String, description = "W/\"seq\"")))))]
 #[post("/games/{id}/return")]
@@ -159,7 +159,7 @@ pub async fn return_to_game(
 ///
 /// The same people, seats and local rules once more, the start going round. The new game begins when every person of
 /// the finished one has asked; against computers only, at once. Repeat the request to learn whether it has begun.
-#[utoipa::path(tag = "play", security(("bearer" = [])), request_body = Empty,
+#[utoipa::path(tag = "play", security(("bearer" = []), ("personal_token" = ["games:play"])), request_body = Empty,
     params(("id" = GameId, Path, description = "The finished game.")),
     responses((status = 200, description = "Where the rematch stands.", body = RematchAnswer)))]
 #[post("/games/{id}/rematch")]

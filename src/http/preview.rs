@@ -84,7 +84,7 @@ impl Preview {
 ///
 /// For each legal move its path, captures, extra sowing and the position afterwards, and which pits correspond to
 /// which: all that a client needs to show a move before it is made.
-#[utoipa::path(tag = "games", security((), ("bearer" = [])),
+#[utoipa::path(tag = "games", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "What every legal move would do.", body = Preview)))]
 #[get("/games/{id}/preview")]

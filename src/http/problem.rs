@@ -46,6 +46,9 @@ codes! {
     TokenExpired = "token_expired", UNAUTHORIZED, "The access token has expired.";
     RefreshInvalid = "refresh_invalid", UNAUTHORIZED, "The refresh token is not valid.";
     RefreshReused = "refresh_reused", UNAUTHORIZED, "The refresh token had been used before; its session has been ended.";
+    ScopeMissing = "scope_missing", FORBIDDEN, "The personal token lacks the scope that the operation needs.";
+    SessionNeeded = "session_needed", FORBIDDEN, "Personal tokens cannot do that; sign in.";
+    AccountNeeded = "account_needed", FORBIDDEN, "Guests cannot do that; register first.";
     NotSeated = "not_seated", FORBIDDEN, "You have no seat in this game.";
     NotMember = "not_member", FORBIDDEN, "You are not a member of this group.";
     NotHost = "not_host", FORBIDDEN, "Only the host of the group can do that.";
@@ -56,6 +59,7 @@ codes! {
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
     TicketNotFound = "ticket_not_found", NOT_FOUND, "There is no such ticket, or not for you.";
+    TokenNotFound = "token_not_found", NOT_FOUND, "You have no such personal token.";
     PoolNotFound = "pool_not_found", NOT_FOUND, "There is no such pool.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
@@ -77,6 +81,7 @@ codes! {
     RankedGame = "ranked_game", CONFLICT, "There is no help in a ranked game that is being played.";
     NotRanked = "not_ranked", CONFLICT, "The game is not ranked.";
     NotReviewable = "not_reviewable", CONFLICT, "Only finished games of Kalah between two players have a review.";
+    TooManyTokens = "too_many_tokens", CONFLICT, "You have as many personal tokens as one may have.";
     Busy = "busy", CONFLICT, "Too many changes at once.";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than 64 KiB.";
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json.";
@@ -250,6 +255,10 @@ impl ResponseError for Failure {
         if self.status == StatusCode::UNAUTHORIZED {
             response.insert_header((WWW_AUTHENTICATE, "Bearer"));
         }
+        if self.code == ProblemCode::ScopeMissing {
+            // RFC 6750, section 3.1.
+            response.insert_header((WWW_AUTHENTICATE, "Bearer error=\"insufficient_scope\""));
+        }
         if let Some(seconds) = self.retry_after {
             response.insert_header((RETRY_AFTER, seconds));
         }
@@ -290,7 +299,10 @@ impl From<service::Error> for Failure {
             E::RefreshInvalid => ProblemCode::RefreshInvalid,
             E::RefreshReused => ProblemCode::RefreshReused,
             E::Token(TokenError::Expired) => ProblemCode::TokenExpired,
-            E::Token(TokenError::Invalid) => ProblemCode::TokenInvalid,
+            E::Token(TokenError::Invalid | TokenError::Ended) => ProblemCode::TokenInvalid,
+            E::AccountNeeded => ProblemCode::AccountNeeded,
+            E::TooManyTokens => ProblemCode::TooManyTokens,
+            E::TokenNotFound => ProblemCode::TokenNotFound,
             E::Ranked => ProblemCode::RankedGame,
             E::NotRanked => ProblemCode::NotRanked,
             E::NotReviewable => ProblemCode::NotReviewable,

@@ -208,7 +208,7 @@ impl From<&HistoryRow> for RatingPoint {
 ///
 /// What a ranked game did to the ratings of its players, with everything from which that can be reckoned again: the
 /// formulas are in `docs/ratings.md`. Whoever may see the game may see them.
-#[utoipa::path(tag = "ratings", security((), ("bearer" = [])),
+#[utoipa::path(tag = "ratings", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The receipts.", body = Receipts)))]
 #[get("/games/{id}/receipts")]
@@ -224,7 +224,8 @@ pub async fn list_receipts(
 /// Read a player's ratings
 ///
 /// How the player stands in every pool with a rated game.
-#[utoipa::path(tag = "ratings", params(("id" = PlayerId, Path, description = "The player.")),
+#[utoipa::path(tag = "ratings", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
+    params(("id" = PlayerId, Path, description = "The player.")),
     responses((status = 200, description = "The ratings.", body = PlayerRatings)))]
 #[get("/players/{id}/ratings")]
 pub async fn list_ratings(service: Data<Service>, id: Path<PlayerId>) -> Result<HttpResponse, Failure> {
@@ -235,7 +236,8 @@ pub async fn list_ratings(service: Data<Service>, id: Path<PlayerId>) -> Result<
 /// Read the history of a rating
 ///
 /// Every change of a player's rating in a pool, newest first: points in time for a chart.
-#[utoipa::path(tag = "ratings", params(("id" = PlayerId, Path, description = "The player."), HistoryQuery),
+#[utoipa::path(tag = "ratings", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
+    params(("id" = PlayerId, Path, description = "The player."), HistoryQuery),
     responses((status = 200, description = "A page of the history.", body = RatingHistory)))]
 #[get("/players/{id}/rating-history")]
 pub async fn list_rating_history(

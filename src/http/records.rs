@@ -274,7 +274,7 @@ impl RecordEvent {
 /// Read a game's record
 ///
 /// Everything that happened, as JSON or, with `Accept: text/plain`, in the notation of the rules.
-#[utoipa::path(tag = "games", security((), ("bearer" = [])),
+#[utoipa::path(tag = "games", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The record.", content(
         (Record = "application/json"),

@@ -158,7 +158,7 @@ impl From<&service::Review> for Review {
 /// out, what it gave away, and where the result changed. A review is computed once, at the first request with a token, which
 /// may take half a minute and costs 5 seconds of that player's 20 of thinking a minute. It is kept, and from then on
 /// anybody who may see the game gets it at once; without a token nothing but that is answered.
-#[utoipa::path(tag = "analysis", security((), ("bearer" = [])),
+#[utoipa::path(tag = "analysis", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game.")),
     responses((status = 200, description = "The review.", body = Review, headers(
         ("RateLimit-Policy" = String, description = "Of a new review. The budget: so many ms of thinking (q) in so many seconds (w)."),

@@ -1,93 +1,139 @@
-//! What the document knows of every path: which methods and which query parameters it takes. All else is refused here.
+//! What the document knows of every path: which methods and query parameters it takes, who may call it with which
+//! token, and what it is counted as. Made once from the document, which so cannot say anything else than what holds.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use actix_web::body::{BoxBody, MessageBody};
-use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::ALLOW;
-use actix_web::middleware::Next;
-use actix_web::{Error, HttpRequest, HttpResponse, ResponseError};
+use actix_web::{HttpRequest, HttpResponse, ResponseError};
+use serde_json::Value;
 
 use super::document::document;
 use super::problem::{Failure, ProblemCode};
+use crate::account::Scope;
+use crate::budget::Class;
 
-/// A documented path.
-struct Route {
-    segments: Vec<String>,
-    /// The query parameters of each method.
-    methods: BTreeMap<String, Vec<String>>,
+/// A documented operation.
+pub struct Operation {
+    method: Method,
+    /// The query parameters that it knows.
+    pub parameters: Vec<String>,
+    /// Who may call it.
+    pub access: Access,
+    /// What it is counted as.
+    pub class: Option<Class>,
 }
 
-static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
+/// Who may call an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody: no token is looked at.
+    Anybody,
+    /// Whoever has a good token.
+    Bearers {
+        /// Whether one may do without.
+        optional: bool,
+        /// What a personal token must be good for; `None` is for sessions only.
+        scope: Option<Scope>,
+    },
+}
+
+/// The paths that begin alike.
+#[derive(Default)]
+struct Branch {
+    written: Vec<(String, Branch)>,
+    parameter: Option<Box<Branch>>,
+    operations: Vec<Operation>,
+}
+
+impl Branch {
+    /// The place of a path of the document, made if it is not there yet.
+    fn place(&mut self, path: &str) -> &mut Self {
+        path.split('/').fold(self, |branch, segment| {
+            if segment.starts_with('{') {
+                return branch.parameter.get_or_insert_default();
+            }
+            let known = branch.written.iter().position(|(written, _)| written == segment);
+            let at = known.unwrap_or_else(|| {
+                branch.written.push((segment.to_owned(), Self::default()));
+                branch.written.len() - 1
+            });
+            &mut branch.written[at].1
+        })
+    }
+
+    /// The place of a path; one that is written out is meant before one with a parameter in the same place.
+    fn find(&self, path: &str) -> Option<&Self> {
+        let (segment, rest) = match path.split_once('/') {
+            Some((segment, rest)) => (segment, Some(rest)),
+            None => (path, None),
+        };
+        let written = self.written.iter().find(|(written, _)| written == segment).map(|(_, branch)| branch);
+        let parameter = self.parameter.as_deref().filter(|_| !segment.is_empty());
+        [written, parameter].into_iter().flatten().find_map(|branch| match rest {
+            Some(rest) => branch.find(rest),
+            None => (!branch.operations.is_empty()).then_some(branch),
+        })
+    }
+}
+
+static ROUTES: LazyLock<Branch> = LazyLock::new(|| {
     let document = document();
-    let paths = document["paths"].as_object().into_iter().flatten();
-    let split = |path: &str| path.split('/').map(str::to_owned).collect();
-    let documented = paths.map(|(path, item)| Route {
-        segments: split(path),
-        methods: item
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(method, operation)| {
-                let parameters = operation["parameters"].as_array().into_iter().flatten();
-                let of_the_query = parameters.filter(|parameter| parameter["in"] == "query");
-                let names =
-                    of_the_query.filter_map(|parameter| parameter["name"].as_str().map(str::to_owned));
-                (method.to_uppercase(), names.collect())
-            })
-            .collect(),
-    });
-    let pages = ["/openapi.json", "/openapi-3.0.json", "/docs/", "/"].map(|path| Route {
-        segments: split(path),
-        methods: BTreeMap::from([("GET".to_owned(), Vec::new())]),
-    });
-    documented.chain(pages).collect()
+    let mut routes = Branch::default();
+    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+        let operations =
+            item.as_object().into_iter().flatten().map(|(method, told)| Operation::of(method, told));
+        routes.place(path).operations.extend(operations);
+    }
+    for page in ["/openapi.json", "/openapi-3.0.json", "/docs/", "/"] {
+        routes.place(page).operations.push(Operation::of("get", &Value::Null));
+    }
+    routes
 });
 
-/// The route of a path; one that is written out is meant before one with a parameter in the same place.
-fn route(path: &str) -> Option<&'static Route> {
-    let asked: Vec<&str> = path.split('/').collect();
-    let is_parameter = |segment: &&String| segment.starts_with('{');
-    ROUTES
-        .iter()
-        .filter(|route| {
-            route.segments.len() == asked.len()
-                && route
-                    .segments
-                    .iter()
-                    .zip(&asked)
-                    .all(|(s, a)| s == a || (is_parameter(&s) && !a.is_empty()))
-        })
-        .min_by_key(|route| route.segments.iter().filter(is_parameter).count())
-}
-
-/// Refuses query parameters that the operation does not know: whoever asks for `?seq=3` where nothing looks at it would
-/// take the answer for something else.
-pub async fn known_parameters(
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    let known = route(request.path()).and_then(|route| route.methods.get(request.method().as_str()));
-    if let Some(known) = known {
-        let given = request.query_string().split('&').filter(|pair| !pair.is_empty());
-        let mut names = given.map(|pair| pair.split('=').next().unwrap_or_default());
-        if let Some(name) = names.find(|name| !known.iter().any(|known| known == name)) {
-            let detail = format!("this operation knows no query parameter `{name}`");
-            let failure = Failure::new(ProblemCode::InvalidParameter, detail);
-            return Ok(request.error_response(failure).map_into_boxed_body());
+impl Operation {
+    fn of(method: &str, told: &Value) -> Self {
+        let parameters = told["parameters"].as_array().into_iter().flatten();
+        let of_the_query = parameters.filter(|parameter| parameter["in"] == "query");
+        let names = of_the_query.filter_map(|parameter| parameter["name"].as_str().map(str::to_owned));
+        Self {
+            method: method.to_uppercase().parse().expect("the document has methods of HTTP"),
+            parameters: names.collect(),
+            access: Access::of(told),
+            class: told["x-budget"]
+                .as_str()
+                .map(|name| name.parse().expect("the document has known classes")),
         }
     }
-    Ok(next.call(request).await?.map_into_boxed_body())
+}
+
+impl Access {
+    /// What the document says.
+    pub fn of(told: &Value) -> Self {
+        let ways = told["security"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if ways.is_empty() {
+            return Self::Anybody;
+        }
+        let scope = ways.iter().find_map(|way| way["personal_token"][0].as_str());
+        Self::Bearers {
+            optional: ways.iter().any(|way| way.as_object().is_some_and(serde_json::Map::is_empty)),
+            scope: scope.map(|name| name.parse().expect("the document has known scopes")),
+        }
+    }
+}
+
+/// The operation that a request is about; its path as it is routed by, which is not always as it was written.
+pub fn operation(path: &str, method: &Method) -> Option<&'static Operation> {
+    ROUTES.find(path)?.operations.iter().find(|operation| operation.method == method)
 }
 
 /// A path that nobody serves, or a method that its path does not know.
 pub async fn unknown(request: HttpRequest) -> Result<HttpResponse, Failure> {
-    let Some(route) = route(request.path()) else {
+    let Some(route) = ROUTES.find(request.match_info().as_str()) else {
         return Err(Failure::new(ProblemCode::RouteNotFound, "there is nothing at this path; see /docs/"));
     };
-    let mut methods: Vec<&str> = route.methods.keys().map(String::as_str).collect();
+    let mut methods: Vec<&str> = route.operations.iter().map(|operation| operation.method.as_str()).collect();
+    methods.sort_unstable();
     if methods.contains(&"GET") {
         methods.push("HEAD");
     }
@@ -100,4 +146,36 @@ pub async fn unknown(request: HttpRequest) -> Result<HttpResponse, Failure> {
     };
     response.headers_mut().insert(ALLOW, allow.parse().expect("methods are ASCII"));
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::Method;
+
+    use super::{Access, ROUTES, operation};
+    use crate::account::Scope;
+    use crate::budget::Class;
+
+    #[test]
+    fn a_path_that_is_written_out_is_meant_before_one_with_a_parameter() {
+        let join = operation("/v1/groups/join", &Method::POST).unwrap();
+        assert_eq!(join.class, Some(Class::SignIn));
+        let sessions_only = Access::Bearers { optional: false, scope: None };
+        assert_eq!(operation("/v1/sessions/current", &Method::DELETE).unwrap().access, sessions_only);
+        let groups = Access::Bearers { optional: true, scope: Some(Scope::Groups) };
+        assert_eq!(operation("/v1/groups/joy", &Method::GET).unwrap().access, groups);
+        // The way on through the written one may be none.
+        assert!(operation("/v1/groups/join/games", &Method::POST).is_some());
+    }
+
+    #[test]
+    fn nothing_is_found_where_nothing_is() {
+        for path in
+            ["", "v1/me", "/v1", "/v1/", "/v1/me/", "/v1//me", "//v1/me", "/v1/games/", "/v1/games//moves"]
+        {
+            assert!(ROUTES.find(path).is_none(), "{path}");
+        }
+        assert!(operation("/v1/me", &Method::POST).is_none());
+        assert!(operation("/", &Method::GET).is_some());
+    }
 }

@@ -119,7 +119,8 @@ impl From<&service::Statistics> for Statistics {
 ///
 /// What the finished games of a player come to; aborted ones do not count. Against others, seats are compared two at a
 /// time by their places. Games of private groups are in the numbers.
-#[utoipa::path(tag = "players", params(("id" = PlayerId, Path, description = "The player.")),
+#[utoipa::path(tag = "players", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
+    params(("id" = PlayerId, Path, description = "The player.")),
     responses((status = 200, description = "The statistics.", body = Statistics)))]
 #[get("/players/{id}/statistics")]
 pub async fn get_statistics(service: Data<Service>, id: Path<PlayerId>) -> Result<HttpResponse, Failure> {

@@ -125,7 +125,7 @@ pub struct TicketQuery {
 /// time, and none while in a running ranked game. Ranked games have the standard local rules: 6 pits, 4 stones. Who lets
 /// the very first turn of one run out ends it without a result and has a pause of a minute, doubled by each time within a
 /// day, an hour at most; from the third time within a day on that counts as a resignation.
-#[utoipa::path(tag = "ranked", security(("bearer" = [])), request_body = NewTicket,
+#[utoipa::path(tag = "ranked", security(("bearer" = []), ("personal_token" = ["ranked"])), request_body = NewTicket,
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
             description = "Repeating the request with the same key within a day creates nothing twice.")),
     responses((status = 201, description = "The ticket.", body = Ticket,
@@ -167,7 +167,7 @@ impl NewTicket {
 ///
 /// With `wait` it answers as soon as the ticket no longer waits, else at the end of the wait. While the request is open its
 /// player counts as being there. Ask again until there is a `game_id`.
-#[utoipa::path(tag = "ranked", security(("bearer" = [])),
+#[utoipa::path(tag = "ranked", security(("bearer" = []), ("personal_token" = ["ranked"])),
     params(("id" = TicketId, Path, description = "The ticket."), TicketQuery),
     responses((status = 200, description = "The ticket.", body = Ticket)))]
 #[get("/tickets/{id}")]
@@ -184,7 +184,7 @@ pub async fn get_ticket(
 /// Cancel a ticket
 ///
 /// Ends the waiting. A ticket is either cancelled or matched, never both: 409 says that there is a game. Repeating it is safe.
-#[utoipa::path(tag = "ranked", security(("bearer" = [])),
+#[utoipa::path(tag = "ranked", security(("bearer" = []), ("personal_token" = ["ranked"])),
     params(("id" = TicketId, Path, description = "The ticket.")),
     responses((status = 200, description = "The ticket no longer waits.", body = Ticket)))]
 #[delete("/tickets/{id}")]

@@ -107,6 +107,15 @@ pub enum Error {
     /// The access token is not good.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// Guests have no tokens for programs.
+    #[error("guests cannot do this: register first")]
+    AccountNeeded,
+    /// The player has as many personal tokens as one may have.
+    #[error("a player has at most twenty personal tokens; delete one first")]
+    TooManyTokens,
+    /// No such personal token, or not the caller's.
+    #[error("no such personal token")]
+    TokenNotFound,
     /// The position is that of a ranked game which the caller is playing, or the game is ranked: no help there.
     #[error("this is a ranked game that is being played: there is no help in it")]
     Ranked,

@@ -3,7 +3,7 @@
 use time::{Duration, OffsetDateTime};
 
 use super::{Error, Result, Service};
-use crate::account::{ACCESS_SECONDS, Identity, Name, RefreshToken};
+use crate::account::{ACCESS_SECONDS, Name, RefreshToken};
 use crate::ids::{PlayerId, SessionId};
 use crate::store::{self, PlayerRow};
 
@@ -43,7 +43,7 @@ impl Service {
         store::insert_refresh(&mut tx, session, &refresh.hash(), None).await?;
         tx.commit().await?;
         let player = PlayerRow { id: player, name: name.as_str().to_owned(), kind: store::PlayerKind::Guest };
-        let tokens = self.tokens(Identity { player: player.id, session }, refresh, now);
+        let tokens = self.tokens(player.id, session, refresh, now);
         Ok(Device { player, tokens })
     }
 
@@ -69,6 +69,7 @@ impl Service {
         if !good {
             store::end_session(&mut tx, row.session).await?;
             tx.commit().await?;
+            self.sessions_ended([row.session]);
             return Err(Error::RefreshReused);
         }
         let next = RefreshToken::generate();
@@ -76,25 +77,17 @@ impl Service {
         store::insert_refresh(&mut tx, row.session, &next.hash(), Some(&hash)).await?;
         tx.commit().await?;
         self.hear(row.player);
-        Ok(self.tokens(Identity { player: row.player, session: row.session }, next, now))
+        Ok(self.tokens(row.player, row.session, next, now))
     }
 
-    /// Who presents an access token, and is there therefore.
-    ///
-    /// # Errors
-    /// When it has expired or is not one of ours.
-    pub fn authenticate(&self, token: &str, now: OffsetDateTime) -> Result<Identity> {
-        let who = self.keys.verify(token, now)?;
-        self.hear(who.player);
-        Ok(who)
-    }
-
-    /// Ends the caller's session: its refresh token is worthless from now on.
+    /// Ends a session: its tokens are worthless from now on.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn end_session(&self, who: Identity) -> Result<()> {
-        Ok(store::end_session(&mut *self.database.connection().await?, who.session).await?)
+    pub async fn end_session(&self, session: SessionId) -> Result<()> {
+        store::end_session(&mut *self.database.connection().await?, session).await?;
+        self.sessions_ended([session]);
+        Ok(())
     }
 
     /// A player.
@@ -117,7 +110,14 @@ impl Service {
         store::player(&mut db, id).await?.ok_or(Error::PlayerNotFound)
     }
 
-    fn tokens(&self, who: Identity, refresh: RefreshToken, now: OffsetDateTime) -> Tokens {
-        Tokens { access: self.keys.issue(who, now), expires_in: ACCESS_SECONDS, refresh: refresh.into_text() }
+    fn tokens(
+        &self,
+        player: PlayerId,
+        session: SessionId,
+        refresh: RefreshToken,
+        now: OffsetDateTime,
+    ) -> Tokens {
+        let access = self.keys.issue(player, session, now);
+        Tokens { access, expires_in: ACCESS_SECONDS, refresh: refresh.into_text() }
     }
 }

@@ -5,6 +5,7 @@ mod analysis;
 pub mod audit;
 mod clock;
 mod computer;
+mod ended;
 mod error;
 pub mod events;
 mod games;
@@ -16,6 +17,7 @@ mod ledger;
 mod moves;
 mod outlook;
 mod pairing;
+mod personal_tokens;
 mod rated;
 mod rating_history;
 mod rematch;
@@ -36,6 +38,7 @@ pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::Played;
 pub use outlook::{Outlook, SeatOutlook};
+pub use personal_tokens::{Bearer, WantedToken};
 pub use rating_history::Statistics;
 pub use rematch::Rematch;
 pub use reviews::{Outcome, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
@@ -51,8 +54,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use computer::Queue;
+use ended::Ended;
 use hearing::Hearing;
 use hints::KeptHints;
+use personal_tokens::KnownTokens;
 use thinking::Thinking;
 
 use crate::account::SigningKeys;
@@ -79,6 +84,8 @@ pub struct Service {
     /// Rung for the waiting readers of a game or ticket when this process has changed it; several share one.
     bells: Arc<[Notify; BELLS]>,
     hearing: Arc<Hearing>,
+    ended: Arc<Ended>,
+    known_tokens: Arc<KnownTokens>,
     /// By what other processes know that this one sees to something.
     process: Uuid,
     /// Computer turns that this process has written and will play.
@@ -130,6 +137,8 @@ impl Service {
             counted: Arc::default(),
             bells: Arc::new(std::array::from_fn(|_| Notify::new())),
             hearing: Arc::default(),
+            ended: Arc::default(),
+            known_tokens: Arc::default(),
             process: Uuid::now_v7(),
             computer_turns: Arc::default(),
             stopping,

@@ -12,6 +12,7 @@ mod identity;
 mod ledger;
 mod lists;
 mod new_games;
+mod personal_tokens;
 mod presence;
 mod rating_history;
 mod ratings;
@@ -43,6 +44,10 @@ pub use lists::{
     running_ranked_games,
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
+pub use personal_tokens::{
+    NewPersonalToken, PersonalTokenRow, PresentedToken, insert_personal_token, lock_kind, personal_tokens,
+    remove_personal_token, sessions_ended_within, use_personal_token,
+};
 pub use presence::{beat, note_heard};
 pub use rating_history::{Cause, HISTORY_PAGE, HistoryRow, Receipt, rating_history, receipts};
 pub use ratings::{

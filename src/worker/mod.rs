@@ -3,6 +3,7 @@
 
 mod clock;
 mod computer;
+mod ended;
 mod pairing;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub fn start(service: &Arc<Service>) -> JoinSet<()> {
     loops.spawn(after_the_first_beat(begun.clone(), clock::watch_time(service.clone())));
     loops.spawn(after_the_first_beat(begun, pairing::pair_players(service.clone())));
     loops.spawn(clock::write_heard(service.clone()));
+    loops.spawn(ended::read_ended(service.clone()));
     loops.spawn(clean_up(service.clone()));
     loops
 }

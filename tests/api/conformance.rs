@@ -195,6 +195,18 @@ fn every_answer_of_a_session_is_as_the_document_tells() {
         for (id, ids) in [("get_game", &ana.id), ("get_group", &ana.id), ("get_player", &group_id)] {
             s.send(id, &nobody, &[ids], Value::Null).await;
         }
+        server.becomes_account(&ana).await;
+        let new = json!({ "name": "a bot", "scopes": ["groups"], "expires_at": "2999-12-31T00:00:00Z" });
+        let made = s.send("create_personal_token", &ana, &[], new).await;
+        let program = nobody.with_token(made["token"].as_str().unwrap());
+        for id in ["create_group", "get_me", "list_personal_tokens"] {
+            let body = if id == "create_group" { json!({ "variant": "basic" }) } else { Value::Null };
+            s.send(id, &program, &[], body).await;
+        }
+        s.send("list_personal_tokens", &ana, &[], Value::Null).await;
+        for _ in 0..2 {
+            s.send("delete_personal_token", &ana, &[&text(&made["id"])], Value::Null).await;
+        }
         s.send("leave_group", &ben, &[&group_id], Value::Null).await;
         s.send("leave_group", &ben, &[&group_id], Value::Null).await;
         s.send("create_group_game", &ana, &[&group_id], json!({ "surprise": 1 })).await;

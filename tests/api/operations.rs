@@ -1,6 +1,6 @@
 //! The operations as the served document tells them, with a place in the service where each can be tried.
 
-use mancala_server::account::{Identity, SigningKeys};
+use mancala_server::account::SigningKeys;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
@@ -146,8 +146,8 @@ impl<'a> World<'a> {
         if !["leave_game", "return_to_game", "create_analysis"].contains(&operation.id.as_str()) {
             return self.player.clone();
         }
-        let who = Identity { player: Uuid::now_v7().into(), session: Uuid::now_v7().into() };
-        let token = SigningKeys::parse(KEY).unwrap().issue(who, OffsetDateTime::now_utc());
+        let (player, session) = (Uuid::now_v7().into(), Uuid::now_v7().into());
+        let token = SigningKeys::parse(KEY).unwrap().issue(player, session, OffsetDateTime::now_utc());
         self.server.nobody().with_token(&token)
     }
 

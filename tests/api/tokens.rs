@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, decode_header, encode};
-use mancala_server::account::{Identity, SigningKeys};
+use mancala_server::account::SigningKeys;
 use reqwest::Method;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
@@ -163,12 +163,12 @@ fn a_token_that_has_expired_says_so() {
         let (player, game) = game_of(server).await;
         let claims = claims(player.token.as_ref().unwrap());
         let id = |field: &str| claims[field].as_str().unwrap().parse::<Uuid>().unwrap();
-        let who = Identity { player: id("sub").into(), session: id("sid").into() };
+        let (player, session) = (id("sub").into(), id("sid").into());
         let keys = SigningKeys::parse(KEY).unwrap();
         let now = OffsetDateTime::now_utc();
         let before = server.everything().await;
         for age in [Duration::seconds(900), Duration::days(400)] {
-            let header = [format!("Bearer {}", keys.issue(who, now - age))];
+            let header = [format!("Bearer {}", keys.issue(player, session, now - age))];
             for (method, path, body) in operations(&game) {
                 let answer = send(&server.nobody(), &method, &path, &body, &header).await;
                 assert!(answer.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
@@ -176,7 +176,7 @@ fn a_token_that_has_expired_says_so() {
             }
         }
         assert_eq!(server.everything().await, before);
-        let header = [format!("Bearer {}", keys.issue(who, now - Duration::seconds(800)))];
+        let header = [format!("Bearer {}", keys.issue(player, session, now - Duration::seconds(800)))];
         send(&server.nobody(), &Method::GET, "/v1/me", &Value::Null, &header).await.ok(200);
     });
 }
@@ -205,8 +205,8 @@ fn a_good_token_of_a_player_who_is_no_more_is_no_fault_of_the_server() {
         let (player, game) = game_of(server).await;
         let group = player.post("/v1/groups", json!({ "variant": "kalah" })).await.ok(201);
         let keys = SigningKeys::parse(KEY).unwrap();
-        let who = Identity { player: Uuid::now_v7().into(), session: Uuid::now_v7().into() };
-        let ghost = server.nobody().with_token(&keys.issue(who, OffsetDateTime::now_utc()));
+        let (nobody, session) = (Uuid::now_v7().into(), Uuid::now_v7().into());
+        let ghost = server.nobody().with_token(&keys.issue(nobody, session, OffsetDateTime::now_utc()));
         let before = server.everything().await;
         let group_id = group["id"].as_str().unwrap();
         let mut all = operations(&game);

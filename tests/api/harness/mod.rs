@@ -15,8 +15,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
 use mancala_server::account::SigningKeys;
+use mancala_server::budget::PlayerBudgets;
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
+use mancala_server::proxies::TrustedProxies;
 use mancala_server::server::{Server, Settings, start};
 use mancala_server::store;
 use reqwest::Client;
@@ -162,22 +164,34 @@ impl TestServer {
         Self::on_with(self.database.clone(), address_limit, keys).await
     }
 
+    /// One more, with other settings.
+    pub async fn another_as(&self, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::on_as(self.database.clone(), KEY, change).await
+    }
+
     /// A server on a database that has been made already.
     pub async fn on(database: PgConnectOptions) -> Self {
         Self::on_with(database, 0, KEY).await
     }
 
     async fn on_with(database: PgConnectOptions, address_limit: u32, keys: &str) -> Self {
-        let settings = Settings {
+        Self::on_as(database, keys, |settings| settings.address_limit = address_limit).await
+    }
+
+    async fn on_as(database: PgConnectOptions, keys: &str, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Settings {
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             database: database.clone(),
             keys: SigningKeys::parse(keys).unwrap(),
             embedded: None,
-            address_limit,
+            address_limit: 0,
+            player_budgets: PlayerBudgets::OFF,
+            trusted_proxies: TrustedProxies::default(),
             // Filled in the background at the first hard move of every test's server.
             tables: Memory::server(2),
             cors_origins: Vec::new(),
         };
+        change(&mut settings);
         let server = start(settings).await.unwrap();
         Self { server, database, client: Client::new() }
     }
@@ -244,6 +258,12 @@ impl TestServer {
             refresh: text(&made["refresh_token"]),
             ..nobody
         }
+    }
+
+    /// Lets a guest be an account, as if it had registered.
+    pub async fn becomes_account(&self, player: &Player) {
+        let sql = "update player set kind = 'account' where id = $1::text::uuid";
+        sqlx::query(sql).bind(&player.id).execute(&mut self.database().await).await.unwrap();
     }
 
     /// Guests in a new group that have started its first game: the players in seat order, the group, the game.

@@ -1,0 +1,150 @@
+//! Tokens for programs: made and listed by their owner, and who presents one.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use time::OffsetDateTime;
+
+use super::{Error, Result, Service};
+use crate::account::{Credential, Identity, PersonalToken, Scopes, TokenError, TokenHash};
+use crate::ids::{PersonalTokenId, PlayerId};
+use crate::store::{self, NewPersonalToken, PersonalTokenRow, PlayerKind, PresentedToken};
+
+/// How many tokens a player may have.
+const MOST: i64 = 20;
+/// For how long a token that has been looked up is known without asking again, so that a program's move is as cheap
+/// as anybody's: as long as it takes until the end of a session is known everywhere.
+const KNOWN_FOR: Duration = Duration::from_secs(2);
+/// How many are known before those that are out of date are forgotten.
+const KNOWN: usize = 1_024;
+
+/// Tokens that have been presented within the last seconds.
+#[derive(Default)]
+pub(super) struct KnownTokens(Mutex<HashMap<TokenHash, (Instant, PresentedToken)>>);
+
+/// Who a request comes from, and what its token allows.
+#[derive(Clone, Copy, Debug)]
+pub struct Bearer {
+    /// Who.
+    pub who: Identity,
+    /// What it is restricted to; a session is to nothing.
+    pub only: Option<Scopes>,
+}
+
+/// A personal token to be made.
+pub struct WantedToken {
+    /// What its owner calls it.
+    pub name: String,
+    /// What it is good for.
+    pub scopes: Scopes,
+    /// When it ends by itself.
+    pub expires_at: Option<OffsetDateTime>,
+}
+
+impl KnownTokens {
+    fn get(&self, hash: &TokenHash) -> Option<PresentedToken> {
+        let known = self.0.lock().expect("nobody panics while holding it");
+        known.get(hash).filter(|(since, _)| since.elapsed() < KNOWN_FOR).map(|(_, token)| *token)
+    }
+
+    fn keep(&self, hash: TokenHash, token: PresentedToken, since: Instant) {
+        let mut known = self.0.lock().expect("nobody panics while holding it");
+        if known.len() >= KNOWN {
+            known.retain(|_, (since, _)| since.elapsed() < KNOWN_FOR);
+        }
+        known.insert(hash, (since, token));
+    }
+}
+
+impl Service {
+    /// Who presents a token, the access token of a session or a personal one, and is there therefore.
+    ///
+    /// # Errors
+    /// When it has expired, has been taken back, or is not one of ours.
+    pub async fn authenticate(&self, token: &str, now: OffsetDateTime) -> Result<Bearer> {
+        let bearer = if token.starts_with(PersonalToken::PREFIX) {
+            let hash = PersonalToken::hash_of(token).ok_or(TokenError::Invalid)?;
+            let token = self.presented(hash).await?;
+            if token.expires_at.is_some_and(|end| end <= now) {
+                return Err(TokenError::Expired.into());
+            }
+            let who = Identity { player: token.player, credential: Credential::Token(token.id) };
+            Bearer { who, only: Some(token.scopes) }
+        } else {
+            let (player, session) = self.keys.verify(token, now)?;
+            if self.ended.contains(session.uuid()) {
+                return Err(TokenError::Ended.into());
+            }
+            Bearer { who: Identity::on(player, session), only: None }
+        };
+        self.hear(bearer.who.player);
+        Ok(bearer)
+    }
+
+    async fn presented(&self, hash: TokenHash) -> Result<PresentedToken> {
+        let token = match self.known_tokens.get(&hash) {
+            Some(token) => token,
+            None => {
+                let since = Instant::now();
+                let mut db = self.database.connection().await?;
+                let found = store::use_personal_token(&mut db, &hash).await?;
+                db.done();
+                let token = found.ok_or(TokenError::Invalid)?;
+                self.known_tokens.keep(hash, token, since);
+                token
+            }
+        };
+        // It may have been taken back here since it was looked up.
+        if self.ended.contains(token.id.uuid()) { Err(TokenError::Invalid.into()) } else { Ok(token) }
+    }
+
+    /// Makes a token for a program of this player: how it is listed, and its text, which is told this once.
+    ///
+    /// # Errors
+    /// `AccountNeeded` for guests, `TooManyTokens`, `PlayerNotFound`.
+    pub async fn create_personal_token(
+        &self,
+        player: PlayerId,
+        wanted: WantedToken,
+    ) -> Result<(PersonalTokenRow, PersonalToken)> {
+        let (id, token) = (PersonalTokenId::new(), PersonalToken::generate());
+        let WantedToken { name, scopes, expires_at } = wanted;
+        let new = NewPersonalToken { id, player, name: &name, hash: token.hash(), scopes, expires_at };
+        let mut tx = self.database.begin().await?;
+        match store::lock_kind(&mut tx, player).await?.ok_or(Error::PlayerNotFound)? {
+            PlayerKind::Account | PlayerKind::Bot => {}
+            PlayerKind::Guest | PlayerKind::Deleted => return Err(Error::AccountNeeded),
+        }
+        let made = store::insert_personal_token(&mut tx, &new, MOST).await?;
+        let created_at = made.ok_or(Error::TooManyTokens)?;
+        tx.commit().await?;
+        Ok((PersonalTokenRow { id, name, scopes, created_at, last_used_at: None, expires_at }, token))
+    }
+
+    /// The tokens of a player, in the order in which they were made.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn personal_tokens(&self, player: PlayerId) -> Result<Vec<PersonalTokenRow>> {
+        let mut db = self.database.connection().await?;
+        let tokens = store::personal_tokens(&mut db, player).await?;
+        db.done();
+        Ok(tokens)
+    }
+
+    /// Takes a token back: it is refused from now on, by other processes within two seconds.
+    ///
+    /// # Errors
+    /// `TokenNotFound`.
+    pub async fn revoke_personal_token(&self, player: PlayerId, id: PersonalTokenId) -> Result<()> {
+        let mut db = self.database.connection().await?;
+        let removed = store::remove_personal_token(&mut db, player, id).await?;
+        db.done();
+        if !removed {
+            return Err(Error::TokenNotFound);
+        }
+        self.ended.add([id.uuid()]);
+        Ok(())
+    }
+}
