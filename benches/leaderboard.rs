@@ -12,7 +12,7 @@ use mancala_server::account::{Identity, SigningKeys};
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::ids::SessionId;
-use mancala_server::server::{Settings, start};
+use mancala_server::server::{Settings, Transport, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -45,7 +45,7 @@ fn main() {
         keys: SigningKeys::parse(KEY).expect("a key"),
         embedded: None,
         address_limit: 0,
-        cors_origins: Vec::new(),
+        transport: Transport::default(),
         tables: Memory::server(2),
     };
     let server = runtime.block_on(start(settings)).expect("the server starts");

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use mancala_server::account::SigningKeys;
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
-use mancala_server::server::{Settings, start};
+use mancala_server::server::{Settings, Transport, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use tokio::runtime::Runtime;
@@ -37,7 +37,7 @@ fn main() {
         keys: SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
         embedded: None,
         address_limit: 0,
-        cors_origins: Vec::new(),
+        transport: Transport::default(),
         tables: Memory::server(2),
     };
     let server = runtime.block_on(start(settings)).expect("the server starts");

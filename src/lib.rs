@@ -18,4 +18,5 @@ pub mod service; // use cases; all transactions
 pub mod store; // all SQL
 pub mod telemetry; // logs and metrics
 pub mod texts; // the games told in three languages
+pub mod tls; // a certificate and its key
 pub mod worker; // background loops

@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("ids", &[]),
     ("texts", &[]),
+    ("tls", &[]),
     ("rating", &[]),
     ("pool", &["engine"]),
     ("matching", &["rating", "ids"]),
@@ -63,6 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "embedded",
             "telemetry",
             "config",
+            "tls",
         ],
     ),
     (
@@ -85,6 +87,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "embedded",
             "telemetry",
             "config",
+            "tls",
         ],
     ),
 ];

@@ -9,6 +9,7 @@ mod frame;
 mod games;
 mod groups;
 mod guests;
+mod headers;
 mod health;
 mod hints;
 mod leaderboards;
@@ -29,6 +30,7 @@ mod variants;
 
 pub use analysis::{Search, analyse_line};
 pub use frame::frame;
+pub use headers::Hsts;
 pub use limits::Limits;
 pub use records::replay_line;
 pub use routes::known_parameters;

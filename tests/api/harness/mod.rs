@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use mancala_server::account::SigningKeys;
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
-use mancala_server::server::{Server, Settings, start};
+use mancala_server::server::{Server, Settings, Transport, start};
 use mancala_server::store;
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -176,7 +176,7 @@ impl TestServer {
             address_limit,
             // Filled in the background at the first hard move of every test's server.
             tables: Memory::server(2),
-            cors_origins: Vec::new(),
+            transport: Transport::default(),
         };
         let server = start(settings).await.unwrap();
         Self { server, database, client: Client::new() }
