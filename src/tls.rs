@@ -66,7 +66,7 @@ pub fn server(cert: Option<&Path>, key: Option<&Path>) -> Result<Option<ServerCo
         _ => return Err(TlsError::Half),
     };
     let chain = certificates(cert)?;
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|source| match source {
+    let private = private_key(&read(KEY, key)?).map_err(|source| match source {
         pem::Error::NoItemsFound => TlsError::Empty {
             setting: KEY,
             path: key.to_owned(),
@@ -74,11 +74,22 @@ pub fn server(cert: Option<&Path>, key: Option<&Path>) -> Result<Option<ServerCo
         },
         source => TlsError::File { setting: KEY, path: key.to_owned(), source },
     })?;
-    let config = ServerConfig::builder_with_provider(provider())
-        .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))
-        .map_err(|source| TlsError::Pair { cert: cert.to_owned(), key: key.to_owned(), source })?;
+    let config = config(chain, private).map_err(|source| TlsError::Pair {
+        cert: cert.to_owned(),
+        key: key.to_owned(),
+        source,
+    })?;
     Ok(Some(config))
+}
+
+fn config(
+    chain: Vec<CertificateDer<'static>>,
+    private: PrivateKeyDer<'static>,
+) -> Result<ServerConfig, rustls::Error> {
+    ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
 }
 
 fn provider() -> Arc<CryptoProvider> {
@@ -86,14 +97,31 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let setting = CERT;
-    let failed = |source| TlsError::File { setting, path: path.to_owned(), source };
-    let chain: Vec<_> =
-        CertificateDer::pem_file_iter(path).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+    let chain = chain(&read(CERT, path)?).map_err(|source| TlsError::File {
+        setting: CERT,
+        path: path.to_owned(),
+        source,
+    })?;
     if chain.is_empty() {
-        return Err(TlsError::Empty { setting, path: path.to_owned(), what: "certificate (PEM)" });
+        return Err(TlsError::Empty { setting: CERT, path: path.to_owned(), what: "certificate (PEM)" });
     }
     Ok(chain)
+}
+
+fn read(setting: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|error| TlsError::File {
+        setting,
+        path: path.to_owned(),
+        source: pem::Error::Io(error),
+    })
+}
+
+fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
+    CertificateDer::pem_slice_iter(pem).collect()
+}
+
+fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, pem::Error> {
+    PrivateKeyDer::from_pem_slice(pem)
 }
 
 /// A connection to the server on this machine that speaks with the certificate of that file, whatever names it is for.
@@ -159,5 +187,25 @@ impl ServerCertVerifier for Own {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{chain, config, private_key};
+    use crate::fuzzing::fuzz;
+
+    #[test]
+    fn no_file_makes_reading_panic() {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (cert, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let twice = format!("{cert}\n{cert}");
+        fuzz(&[&cert, &twice], |pem| {
+            let key = private_key(key.as_bytes()).unwrap();
+            chain(pem).is_ok_and(|chain| !chain.is_empty() && config(chain, key).is_ok())
+        });
+        fuzz(&[&key], |pem| {
+            private_key(pem).is_ok_and(|key| config(chain(cert.as_bytes()).unwrap(), key).is_ok())
+        });
     }
 }

@@ -84,7 +84,7 @@ pub async fn frame(
 }
 
 /// A path for the log: any text can be in one, also a secret that somebody took for an id.
-fn told_path(path: &str) -> String {
+pub fn told_path(path: &str) -> String {
     static WORDS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
         let document = document();
         let paths = document["paths"].as_object().into_iter().flatten();
@@ -137,7 +137,8 @@ fn known(method: &Method) -> &'static str {
     methods.into_iter().find(|m| *m == method.as_str()).unwrap_or("other")
 }
 
-fn request_id(request: &ServiceRequest) -> String {
+/// The id of a request: its own if it is fit for a header and a log, its trace, or a new one.
+pub fn request_id(request: &ServiceRequest) -> String {
     let text = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let given = text("x-request-id")
         .filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic()));

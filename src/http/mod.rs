@@ -6,6 +6,8 @@ mod caller;
 pub mod document;
 mod document30;
 mod frame;
+#[cfg(test)]
+mod fuzz;
 mod games;
 mod groups;
 mod guests;
