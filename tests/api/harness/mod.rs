@@ -3,6 +3,7 @@
 
 mod client;
 mod ranked;
+mod secrets;
 
 pub use client::{Answer, Player, at_once, number, of_seats, play_on, play_out, raw, text};
 pub use ranked::Table;
@@ -167,7 +168,22 @@ impl TestServer {
         Self::on_with(database, 0, KEY).await
     }
 
+    /// A server that is spoken with in another way.
+    pub async fn spoken_with(transport: Transport) -> Self {
+        Self::launch(Self::new_database().await, 0, KEY, transport).await
+    }
+
     async fn on_with(database: PgConnectOptions, address_limit: u32, keys: &str) -> Self {
+        Self::launch(database, address_limit, keys, Transport::default()).await
+    }
+
+    async fn launch(
+        database: PgConnectOptions,
+        address_limit: u32,
+        keys: &str,
+        transport: Transport,
+    ) -> Self {
+        secrets::listen();
         let settings = Settings {
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             database: database.clone(),
@@ -176,7 +192,7 @@ impl TestServer {
             address_limit,
             // Filled in the background at the first hard move of every test's server.
             tables: Memory::server(2),
-            transport: Transport::default(),
+            transport,
         };
         let server = start(settings).await.unwrap();
         Self { server, database, client: Client::new() }
