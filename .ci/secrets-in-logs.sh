@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 folder=$(mktemp -d /tmp/mancala-logs-XXXXXX)
 trap 'rm -rf "$folder"' EXIT
-MANCALA_TEST_LOGS=$folder cargo test --quiet --locked --test api -- --quiet "$@" >"$folder/tests" 2>&1 ||
+MANCALA_TEST_LOGS=$folder cargo test --quiet --locked --test api -- "$@" >"$folder/tests" 2>&1 ||
     { tail -n 60 "$folder/tests" >&2; exit 1; }
 
 # A search that finds nothing proves nothing when there was nothing to find, or nowhere to look.
