@@ -15,6 +15,19 @@ check:
 test:
     cargo test
 
+# A hundred times as many changed inputs for each parser as the tests try, and other ones.
+fuzz:
+    PROPTEST_CASES=200000 PROPTEST_RNG_SEED=$(date +%s) cargo test --lib -- fuzz tls
+
+# Back up a database while games are played on it, restore it, audit it.
+backup:
+    cargo build
+    .ci/backup.sh
+
+# Look for tokens and passwords in everything that any crate logs during the tests.
+secrets:
+    .ci/secrets-in-logs.sh
+
 # Sowings and searched positions per second, each against a reference.
 bench:
     cargo bench --bench perft --bench search

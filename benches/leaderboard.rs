@@ -14,7 +14,7 @@ use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::ids::SessionId;
 use mancala_server::proxies::TrustedProxies;
-use mancala_server::server::{Settings, start};
+use mancala_server::server::{Settings, Transport, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -49,7 +49,7 @@ fn main() {
         address_limit: 0,
         player_budgets: PlayerBudgets::OFF,
         trusted_proxies: TrustedProxies::default(),
-        cors_origins: Vec::new(),
+        transport: Transport::default(),
         tables: Memory::server(2),
     };
     let server = runtime.block_on(start(settings)).expect("the server starts");

@@ -26,11 +26,14 @@ use crate::cpu::{Computers, Memory};
 use crate::embedded::{Cluster, Durability, EmbeddedError, Liveness, default_home, url_of_running};
 use crate::http::Search;
 use crate::pool::Pool;
-use crate::server::{self, Settings};
+use crate::server::{self, Settings, Transport};
 use crate::service::Service;
 use crate::store::Season;
 use crate::telemetry::{Metrics, init_logs};
-use crate::{http, store};
+use crate::{http, store, tls};
+
+/// For how long browsers are told to speak TLS with a server that does: a year.
+const A_YEAR: u32 = 365 * 24 * 60 * 60;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Outcome = Result<ExitCode, Failure>;
@@ -57,7 +60,7 @@ pub fn run(line: CommandLine) -> ExitCode {
         Some(Command::Openapi { v3_0 }) => openapi(v3_0),
         Some(Command::Audit(database)) => with_service(database, audit),
         Some(Command::Season(database)) => with_service(database, season),
-        Some(Command::Healthcheck { listen }) => healthcheck(listen),
+        Some(Command::Healthcheck { listen, tls_cert }) => healthcheck(listen, named(tls_cert.as_deref())),
     };
     outcome.unwrap_or_else(|error| {
         say(&format!("mancala-server: {error}"));
@@ -70,9 +73,17 @@ fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// The path of a setting; an empty variable names none.
+fn named(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|path| !path.as_os_str().is_empty())
+}
+
 fn serve(options: Serve) -> Outcome {
     init_logs(&options.log)?;
     let Serve { listen, database, jwt_keys, .. } = options;
+    let tls = tls::server(named(options.tls_cert.as_deref()), named(options.tls_key.as_deref()))?;
+    let hsts_seconds = options.hsts_seconds.unwrap_or(if tls.is_some() { A_YEAR } else { 0 });
+    let transport = Transport { tls, hsts_seconds, cors_origins: options.cors_origins };
     let listener = TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
     let settings = |database, keys, embedded| Settings {
         listener,
@@ -82,7 +93,7 @@ fn serve(options: Serve) -> Outcome {
         address_limit: options.address_limit,
         player_budgets: options.limits,
         trusted_proxies: options.trusted_proxies,
-        cors_origins: options.cors_origins,
+        transport,
         tables: Memory::server(options.table_mb),
     };
     if let Some(url) = database.url()? {
@@ -137,10 +148,7 @@ async fn serve_until_stopped(settings: Settings) -> Outcome {
         _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
         _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
     };
-    say(&format!(
-        "Mancala Server listens on http://{0} and explains itself on http://{0}/docs/",
-        server.address()
-    ));
+    say(&format!("Mancala Server listens on {0} and explains itself on {0}/docs/", server.url()));
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
@@ -289,7 +297,7 @@ async fn season(service: &Service) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn healthcheck(listen: SocketAddr) -> Outcome {
+fn healthcheck(listen: SocketAddr, cert: Option<&Path>) -> Outcome {
     // Whoever listens on every address can be asked on the loopback one.
     let host: IpAddr = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -297,8 +305,15 @@ fn healthcheck(listen: SocketAddr) -> Outcome {
         ip => ip,
     };
     let patience = Duration::from_secs(2);
-    let mut stream = TcpStream::connect_timeout(&SocketAddr::new(host, listen.port()), patience)?;
+    let stream = TcpStream::connect_timeout(&SocketAddr::new(host, listen.port()), patience)?;
     stream.set_read_timeout(Some(patience))?;
+    match cert {
+        Some(cert) => ready(tls::to_own_server(stream, cert)?, listen),
+        None => ready(stream, listen),
+    }
+}
+
+fn ready(mut stream: impl Read + Write, listen: SocketAddr) -> Outcome {
     write!(stream, "GET /readyz HTTP/1.1\r\nHost: {listen}\r\nConnection: close\r\n\r\n")?;
     let mut status_line = String::new();
     BufReader::new(stream).read_line(&mut status_line)?;

@@ -105,6 +105,9 @@ pub enum Command {
         /// Where it listens.
         #[arg(long, env = "MANCALA_LISTEN", default_value = "127.0.0.1:8080")]
         listen: SocketAddr,
+        /// The certificate with which it speaks TLS, if it does.
+        #[arg(long, env = "MANCALA_TLS_CERT")]
+        tls_cert: Option<PathBuf>,
     },
 }
 
@@ -136,6 +139,27 @@ impl Database {
     }
 }
 
+/// An origin as browsers send it. Nothing at all is none: an empty variable.
+fn origin(text: &str) -> Result<String, String> {
+    let parts = text.split_once("://");
+    let good = parts.is_some_and(|(scheme, host)| {
+        let scheme =
+            scheme.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-.".contains(&b))
+                && scheme.starts_with(|first: char| first.is_ascii_lowercase());
+        let host =
+            host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-._:[]".contains(&b))
+                && !host.is_empty();
+        scheme && host
+    });
+    if good || text.is_empty() {
+        Ok(text.to_owned())
+    } else {
+        Err("an origin is a scheme and a host in small letters, and perhaps a port, like https://mancala.example or \
+             http://localhost:3000, without * and without anything behind"
+            .to_owned())
+    }
+}
+
 /// How to serve.
 #[derive(Debug, Args)]
 pub struct Serve {
@@ -149,9 +173,19 @@ pub struct Serve {
     /// verify. Needed with DATABASE_URL; otherwise the server makes one and keeps it.
     #[arg(long, env = "MANCALA_JWT_KEYS", hide_env_values = true)]
     pub jwt_keys: Option<String>,
-    /// Origins that may call from a browser, separated by commas [default: any].
-    #[arg(long, env = "MANCALA_CORS_ORIGINS", value_delimiter = ',')]
+    /// Origins that may call from a browser, like https://mancala.example, separated by commas [default: any].
+    #[arg(long, env = "MANCALA_CORS_ORIGINS", value_delimiter = ',', value_parser = origin)]
     pub cors_origins: Vec<String>,
+    /// A file with the certificate (PEM, with those between it and its root) with which the server speaks TLS itself.
+    #[arg(long, env = "MANCALA_TLS_CERT")]
+    pub tls_cert: Option<PathBuf>,
+    /// A file with the private key (PEM) of that certificate.
+    #[arg(long, env = "MANCALA_TLS_KEY")]
+    pub tls_key: Option<PathBuf>,
+    /// For how many seconds browsers are told to speak nothing but TLS with this host; 0 tells them nothing
+    /// [default: a year where the server speaks TLS itself, else 0].
+    #[arg(long, env = "MANCALA_HSTS_SECONDS")]
+    pub hsts_seconds: Option<u32>,
     /// Guests, sign-ins, joins by code and token refreshes a minute for one address; it may send twice as many requests
     /// that create something, 20 times as many that play and 40 times as many that read. 0 is no limit by address.
     #[arg(long, env = "MANCALA_ADDRESS_LIMIT", default_value_t = 600)]

@@ -8,6 +8,8 @@ pub mod config; // what a flag or the environment can set
 pub mod cpu; // computer players
 pub mod embedded; // the private PostgreSQL
 pub mod engine; // the rules of both games, pure
+#[cfg(test)]
+mod fuzzing; // for tests: what strangers might send
 pub mod http; // routes, wire types, errors
 pub mod ids; // one newtype per id
 pub mod matching; // who plays whom in ranked games, pure
@@ -20,4 +22,5 @@ pub mod service; // use cases; all transactions
 pub mod store; // all SQL
 pub mod telemetry; // logs and metrics
 pub mod texts; // the games told in three languages
+pub mod tls; // a certificate and its key
 pub mod worker; // background loops

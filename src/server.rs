@@ -11,6 +11,7 @@ use actix_web::http::header::{ETAG, HeaderName, LOCATION, RETRY_AFTER};
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::web::Data;
 use actix_web::{App, HttpServer};
+use rustls::ServerConfig;
 use sqlx::postgres::PgConnectOptions;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -51,10 +52,21 @@ pub struct Settings {
     pub player_budgets: PlayerBudgets,
     /// Which proxies are believed when they say from where a request came.
     pub trusted_proxies: TrustedProxies,
-    /// Origins that may call from a browser; none named means any.
-    pub cors_origins: Vec<String>,
+    /// How it is spoken with.
+    pub transport: Transport,
     /// How much the tables of the computer players may take.
     pub tables: Memory,
+}
+
+/// How a server is spoken with.
+#[derive(Default)]
+pub struct Transport {
+    /// The certificate and the key with which it speaks TLS itself.
+    pub tls: Option<ServerConfig>,
+    /// For how many seconds browsers are to speak nothing but TLS with it; 0 leaves that to them.
+    pub hsts_seconds: u32,
+    /// Origins that may call from a browser; none named means any.
+    pub cors_origins: Vec<String>,
 }
 
 /// Why a server does not start.
@@ -77,6 +89,7 @@ pub enum StartError {
 /// A running server.
 pub struct Server {
     address: SocketAddr,
+    secure: bool,
     service: Arc<Service>,
     stopping: CancellationToken,
     http: ServerHandle,
@@ -107,7 +120,9 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let address = settings.listener.local_addr()?;
 
     let (shared, metrics) = (service.clone(), Data::from(metrics));
-    let (embedded, origins) = (Data::new(settings.embedded), settings.cors_origins);
+    let Transport { tls, hsts_seconds, cors_origins: origins } = settings.transport;
+    let secure = tls.is_some();
+    let (embedded, hsts) = (Data::new(settings.embedded), Data::new(http::Hsts::new(hsts_seconds)));
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let server = HttpServer::new(move || {
         // Called once on each HTTP thread.
@@ -116,6 +131,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
             .app_data(metrics.clone())
             .app_data(limits.clone())
             .app_data(embedded.clone())
+            .app_data(hsts.clone())
             .wrap(from_fn(http::gate))
             .wrap(Compress::default())
             .wrap(cors(&origins))
@@ -131,16 +147,25 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     .keep_alive(KEEP_ALIVE)
     // A compressed answer goes out in several writes, and must not wait for the first to be acknowledged.
     .tcp_nodelay(true)
-    .shutdown_timeout(STOP_WITHIN_SECONDS)
-    .listen(settings.listener)?
+    .shutdown_timeout(STOP_WITHIN_SECONDS);
+    let server = match tls {
+        Some(tls) => server.listen_rustls_0_23(settings.listener, tls)?,
+        None => server.listen(settings.listener)?,
+    }
     .run();
-    Ok(Server { address, service, stopping, http: server.handle(), serving: tokio::spawn(server), loops })
+    let (http, serving) = (server.handle(), tokio::spawn(server));
+    Ok(Server { address, secure, service, stopping, http, serving, loops })
 }
 
 impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// With which scheme, and where.
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.secure { "https" } else { "http" }, self.address)
     }
 
     /// Its use cases.
@@ -168,7 +193,8 @@ impl Server {
     }
 }
 
-/// Tokens travel in a header, never in a cookie, so any origin may be let in.
+/// Tokens travel in a header that no browser sends by itself, never in a cookie. So any origin may be let in, and none is
+/// ever allowed credentials: that is left at its default, which is off.
 fn cors(origins: &[String]) -> Cors {
     let cors = Cors::default()
         .allow_any_method()
@@ -182,9 +208,10 @@ fn cors(origins: &[String]) -> Cors {
             HeaderName::from_static("ratelimit-policy"),
         ])
         .max_age(3600);
-    if origins.is_empty() {
+    let mut origins = origins.iter().filter(|origin| !origin.is_empty()).peekable();
+    if origins.peek().is_none() {
         cors.allow_any_origin().send_wildcard()
     } else {
-        origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
+        origins.fold(cors, |cors, origin| cors.allowed_origin(origin))
     }
 }

@@ -11,10 +11,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("ids", &[]),
     ("texts", &[]),
+    ("tls", &["fuzzing"]),
     ("rating", &[]),
     ("pool", &["engine"]),
     ("matching", &["rating", "ids"]),
     ("telemetry", &[]),
+    ("fuzzing", &[]),
     ("embedded", &[]),
     ("budget", &[]),
     ("proxies", &[]),
@@ -46,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "telemetry",
             "budget",
             "proxies",
+            "fuzzing",
         ],
     ),
     (
@@ -69,6 +72,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "budget",
             "proxies",
             "config",
+            "tls",
         ],
     ),
     (
@@ -93,6 +97,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "budget",
             "proxies",
             "config",
+            "tls",
         ],
     ),
 ];

@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 
+#[cfg(test)]
+#[path = "cli/tls.rs"]
+mod tls;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -17,9 +21,10 @@ fn program() -> Command {
     // At run time: a copy of this test may be run with a copy of the program.
     let path = std::env::var_os("CARGO_BIN_EXE_mancala-server").expect("cargo sets it");
     let mut program = Command::new(path);
-    for variable in ["DATABASE_URL", "MANCALA_DATA_DIR", "MANCALA_LISTEN", "MANCALA_JWT_KEYS", "MANCALA_LOG"]
-    {
-        program.env_remove(variable);
+    for (variable, _) in std::env::vars_os() {
+        if variable == "DATABASE_URL" || variable.to_string_lossy().starts_with("MANCALA_") {
+            program.env_remove(variable);
+        }
     }
     program
 }
@@ -237,9 +242,14 @@ struct Served {
 
 impl Served {
     fn start(home: &Path) -> Self {
+        Self::start_with(home, &[])
+    }
+
+    fn start_with(home: &Path, settings: &[(&str, &Path)]) -> Self {
         let mut child = program()
             .args(["--listen", "127.0.0.1:0", "--address-limit", "0", "--data-dir"])
             .arg(home)
+            .envs(settings.iter().copied())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();

@@ -24,7 +24,7 @@ const FAST_PATIENCE: Duration = Duration::from_secs(20);
 /// For an immediate shutdown: PostgreSQL itself kills what is left after five seconds.
 const IMMEDIATE_PATIENCE: Duration = Duration::from_secs(10);
 
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "listen_addresses=",
     "unix_socket_permissions=0700",
     "shared_buffers=128MB",
@@ -36,6 +36,8 @@ const SETTINGS: [&str; 9] = [
     // The log is a plain file of ours; another user could not rotate it.
     "logging_collector=off",
     "log_destination=stderr",
+    // The details of an error have values of the row that was refused.
+    "log_error_verbosity=terse",
 ];
 const DURABLE: [&str; 3] = ["max_connections=60", "fsync=on", "full_page_writes=on"];
 /// More connections, because tests run side by side, each with a pool of its own.

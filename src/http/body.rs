@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::problem::{Failure, ProblemCode};
 use super::strict::Strict;
@@ -24,6 +24,8 @@ pub const MAX_BODY: usize = 64 * 1024;
 const MAX_DISCARDED: usize = 8 * 1024 * 1024;
 /// In which a body has to arrive.
 const ARRIVAL: Duration = Duration::from_secs(15);
+/// For how long a body that was refused is held: in which its answer has gone out.
+const HELD: Duration = Duration::from_secs(5);
 
 /// A JSON body of the form `T`. No body at all counts as `{}`.
 pub struct Body<T> {
@@ -45,11 +47,19 @@ impl<T: DeserializeOwned> FromRequest for Body<T> {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let request = request.clone();
-        let payload = payload.take();
+        let mut payload = payload.take();
         Box::pin(async move {
-            let raw = timeout(ARRIVAL, read(&request, payload)).await.map_err(|_| {
-                Failure::new(ProblemCode::RequestTimeout, "the body did not arrive in time")
-            })??;
+            let raw = match timeout(ARRIVAL, read(&request, &mut payload)).await {
+                Ok(Ok(raw)) => raw,
+                refused => {
+                    close_unread(payload);
+                    let late = "the body did not arrive in time";
+                    return Err(refused.map_or_else(
+                        |_| Failure::new(ProblemCode::RequestTimeout, late),
+                        |read| read.expect_err("what was read is not refused"),
+                    ));
+                }
+            };
             let json: &[u8] = if raw.is_empty() { b"{}" } else { &raw };
             if !raw.is_empty()
                 && request.mime_type().ok().flatten().is_none_or(|m| m.essence_str() != "application/json")
@@ -64,7 +74,16 @@ impl<T: DeserializeOwned> FromRequest for Body<T> {
     }
 }
 
-async fn read(request: &HttpRequest, mut payload: Payload) -> Result<Bytes, Failure> {
+/// Has the connection closed after the answer, though more of the body may come. actix reads on through a body in chunks
+/// that nobody holds any more, for as long as its sender likes; one that is held when the answer goes out ends it.
+fn close_unread(payload: Payload) {
+    actix_web::rt::spawn(async move {
+        sleep(HELD).await;
+        drop(payload);
+    });
+}
+
+async fn read(request: &HttpRequest, payload: &mut Payload) -> Result<Bytes, Failure> {
     let too_large = || Failure::new(ProblemCode::BodyTooLarge, "a body has at most 65536 bytes");
     let announced =
         request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());

@@ -1,26 +1,33 @@
 //! What frames every request: its id, its log line, its metrics, HEAD, and the headers that every response has.
+//!
+//! The log has nothing that tells who somebody is: no address, no query, no header but the id of the request, and of a
+//! path only words that the document knows and ids.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::error::InternalError;
+use actix_web::http::header;
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
-use actix_web::{Error, HttpMessage, HttpResponse};
+use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
 use tokio::time::timeout;
 use tracing::Instrument;
 use uuid::Uuid;
 
+use super::document::document;
+use super::headers::{Hsts, dress};
 use super::limits::BudgetHeaders;
 use super::problem::{Failure, ProblemCode};
+use crate::pool::Pool;
 use crate::telemetry::Metrics;
 
 /// In which every request is answered: longer than the longest poll and the slowest statement together.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
-
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The outermost layer.
 pub async fn frame(
@@ -30,41 +37,67 @@ pub async fn frame(
     let start = Instant::now();
     let id = request_id(&request);
     let method = request.method().clone();
+    let path = told_path(request.path());
+    // A name for the methods that are known: any text can be one.
     let span =
-        tracing::info_span!("request", request.id = %id, http.method = %method, http.path = request.path());
+        tracing::info_span!("request", request.id = %id, http.method = known(&method), http.path = %path);
     // HEAD is GET without the body, which the encoder leaves out by itself.
     if method == Method::HEAD {
         request.head_mut().method = Method::GET;
     }
+    let signed_in = request.headers().contains_key(header::AUTHORIZATION);
     let metrics = request.app_data::<Data<Metrics>>().cloned();
-    let answering = next.call(request).instrument(span.clone());
-    let mut response = match timeout(ANSWER_WITHIN, answering).await {
-        Ok(response) => response?.map_into_boxed_body(),
-        Err(_) => {
-            let failure = Failure::new(ProblemCode::Unavailable, "the answer took too long; try again soon");
-            return Err(failure.retry_after(2).into());
+    let hsts = request.app_data::<Data<Hsts>>().map(|hsts| Hsts::clone(hsts));
+    let tell = |route: &str, status: StatusCode| {
+        let (status, took) = (status.as_u16(), start.elapsed());
+        if let Some(metrics) = metrics {
+            metrics.answered(known(&method), route, status, took);
         }
+        span.in_scope(|| {
+            let took = took.as_secs_f64() * 1e3;
+            tracing::info!(http.status = status, http.route = %route, took.ms = took, "answered");
+        });
     };
-    response = in_one_shape(response, &id);
-    let route = response.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
-    if let Some(metrics) = metrics {
-        metrics.answered(known(&method), &route, response.status().as_u16(), start.elapsed());
-    }
-    span.in_scope(|| {
-        let (status, took) = (response.status().as_u16(), start.elapsed().as_secs_f64() * 1e3);
-        tracing::info!(http.status = status, http.route = %route, took.ms = took, "answered");
+    let failed = match timeout(ANSWER_WITHIN, next.call(request).instrument(span.clone())).await {
+        Ok(Ok(response)) => {
+            let mut response = in_one_shape(response.map_into_boxed_body(), &id);
+            let route = response.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
+            tell(&route, response.status());
+            let budget = response.request().extensions_mut().remove::<BudgetHeaders>();
+            let headers = response.headers_mut();
+            for (name, value) in budget.into_iter().flat_map(BudgetHeaders::into_iter) {
+                headers.insert(name, value);
+            }
+            dress(headers, &id, hsts.as_ref(), signed_in);
+            return Ok(response);
+        }
+        Ok(Err(error)) => error.error_response(),
+        Err(_) => Failure::new(ProblemCode::Unavailable, "the answer took too long; try again soon")
+            .retry_after(2)
+            .error_response(),
+    };
+    // Without an answer the request is lost as well, to which a response would belong.
+    let mut response = failed;
+    tell("unknown", response.status());
+    dress(response.headers_mut(), &id, hsts.as_ref(), signed_in);
+    Err(InternalError::from_response("no answer", response).into())
+}
+
+/// A path for the log: any text can be in one, also a secret that somebody took for an id.
+pub fn told_path(path: &str) -> String {
+    static WORDS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let document = document();
+        let paths = document["paths"].as_object().into_iter().flatten();
+        let words = paths.flat_map(|(path, _)| path.split('/')).map(str::to_owned);
+        let pools = Pool::ALL.iter().map(|pool| pool.as_str().to_owned());
+        let pages = ["openapi.json", "openapi-3.0.json", "docs"].map(str::to_owned);
+        words.chain(pools).chain(pages).collect()
     });
-    let budget = response.request().extensions_mut().remove::<BudgetHeaders>();
-    let headers = response.headers_mut();
-    for (name, value) in budget.into_iter().flat_map(BudgetHeaders::into_iter) {
-        headers.insert(name, value);
-    }
-    headers.insert(X_REQUEST_ID, HeaderValue::from_str(&id).expect("ids are printable ASCII"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if !headers.contains_key(header::CACHE_CONTROL) {
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    }
-    Ok(response)
+    let segments = path.split('/').take(8).map(|segment| {
+        let told = WORDS.contains(segment) || Uuid::try_parse(segment).is_ok();
+        if told { segment } else { "…" }
+    });
+    segments.collect::<Vec<_>>().join("/")
 }
 
 /// Errors that did not come from a handler (a page that is not there, an encoding that nobody knows) get the shape of
@@ -104,7 +137,8 @@ fn known(method: &Method) -> &'static str {
     methods.into_iter().find(|m| *m == method.as_str()).unwrap_or("other")
 }
 
-fn request_id(request: &ServiceRequest) -> String {
+/// The id of a request: its own if it is fit for a header and a log, its trace, or a new one.
+pub fn request_id(request: &ServiceRequest) -> String {
     let text = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let given = text("x-request-id")
         .filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic()));

@@ -225,7 +225,7 @@ pub fn wait_of(asked: Option<u32>) -> Result<Duration, Failure> {
 }
 
 /// Whether `If-None-Match` names this state (weak comparison, RFC 9110).
-fn matches(request: &HttpRequest, etag: &str) -> bool {
+pub fn matches(request: &HttpRequest, etag: &str) -> bool {
     let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     request
         .headers()
@@ -281,12 +281,18 @@ pub async fn list_player_games(
 
 impl From<&store::GamePage> for GamePage {
     fn from(page: &store::GamePage) -> Self {
-        let next = page.next.map(|id| URL_SAFE_NO_PAD.encode(id.uuid().as_bytes()));
+        let next = page.next.map(cursor);
         Self { items: page.games.iter().map(Game::from).collect(), next }
     }
 }
 
-fn parse_cursor(text: &str) -> Result<GameId, Failure> {
+/// The cursor after this game.
+pub fn cursor(after: GameId) -> String {
+    URL_SAFE_NO_PAD.encode(after.uuid().as_bytes())
+}
+
+/// The game that a cursor stands for.
+pub fn parse_cursor(text: &str) -> Result<GameId, Failure> {
     URL_SAFE_NO_PAD
         .decode(text)
         .ok()

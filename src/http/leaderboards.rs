@@ -173,7 +173,7 @@ fn pool_of(text: &str) -> Result<pool::Pool, Failure> {
 }
 
 /// A cursor names its pool, so that another one can refuse it; and what the next page counts on from.
-fn cursor(pool: pool::Pool, mark: &Mark) -> String {
+pub fn cursor(pool: pool::Pool, mark: &Mark) -> String {
     let mut bytes = mark.player.uuid().as_bytes().to_vec();
     bytes.extend(mark.rating.points().to_be_bytes());
     bytes.extend(mark.rank.to_be_bytes());
@@ -182,7 +182,8 @@ fn cursor(pool: pool::Pool, mark: &Mark) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-fn parse_cursor(text: &str, pool: pool::Pool) -> Result<Mark, Failure> {
+/// What a cursor of this pool counts on from.
+pub fn parse_cursor(text: &str, pool: pool::Pool) -> Result<Mark, Failure> {
     let bytes = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
     parse(&bytes, pool).ok_or_else(|| {
         Failure::new(

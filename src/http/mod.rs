@@ -6,10 +6,13 @@ mod caller;
 pub mod document;
 mod document30;
 mod frame;
+#[cfg(test)]
+mod fuzz;
 mod games;
 mod gate;
 mod groups;
 mod guests;
+mod headers;
 mod health;
 mod hints;
 mod leaderboards;
@@ -32,6 +35,7 @@ mod variants;
 pub use analysis::{Search, analyse_line};
 pub use frame::frame;
 pub use gate::gate;
+pub use headers::Hsts;
 pub use limits::Limits;
 pub use records::replay_line;
 

@@ -253,14 +253,15 @@ pub async fn list_rating_history(
 }
 
 /// A cursor names its player and pool, so that it is refused for others.
-fn cursor(player: PlayerId, pool: pool::Pool, number: i32) -> String {
+pub fn cursor(player: PlayerId, pool: pool::Pool, number: i32) -> String {
     let mut bytes = player.uuid().as_bytes().to_vec();
     bytes.extend(number.to_be_bytes());
     bytes.extend(pool.as_str().as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-fn parse_cursor(text: &str, player: PlayerId, pool: pool::Pool) -> Result<i32, Failure> {
+/// The number of the change that a cursor of this player and pool stands for.
+pub fn parse_cursor(text: &str, player: PlayerId, pool: pool::Pool) -> Result<i32, Failure> {
     let bytes = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
     let number = bytes.strip_prefix(player.uuid().as_bytes()).and_then(|rest| {
         let (number, named) = rest.split_first_chunk::<4>()?;

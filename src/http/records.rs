@@ -146,7 +146,7 @@ impl Record {
     }
 
     /// The engine's record.
-    fn checked(&self) -> Result<engine::Record, Failure> {
+    pub fn checked(&self) -> Result<engine::Record, Failure> {
         let invalid =
             |pointer: &str, detail: String| Failure::field(ProblemCode::InvalidValue, pointer, detail);
         let players = self
@@ -297,7 +297,7 @@ pub async fn get_record(
 }
 
 /// Whether `Accept` prefers text to JSON.
-fn wants_text(request: &HttpRequest) -> bool {
+pub fn wants_text(request: &HttpRequest) -> bool {
     let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
     let known = accepted
         .iter()

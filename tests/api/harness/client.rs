@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::TestServer;
+use super::{TestServer, secrets};
 
 /// Somebody who calls the API.
 #[derive(Clone)]
@@ -129,9 +129,14 @@ pub struct Answer {
 
 impl Answer {
     pub async fn of(request: reqwest::RequestBuilder) -> Self {
-        let response = request.send().await.unwrap();
+        let (client, request) = request.build_split();
+        let request = request.unwrap();
+        let sent = secrets::sent(&request);
+        let response = client.execute(request).await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
-        Self { status, headers, text: response.text().await.unwrap() }
+        let text = response.text().await.unwrap();
+        secrets::answered(sent, status.is_success(), &text);
+        Self { status, headers, text }
     }
 
     pub fn json(&self) -> Value {

@@ -3,6 +3,7 @@
 
 mod client;
 mod ranked;
+mod secrets;
 
 pub use client::{Answer, Player, at_once, number, of_seats, play_on, play_out, raw, text};
 pub use ranked::Table;
@@ -19,7 +20,7 @@ use mancala_server::budget::PlayerBudgets;
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::proxies::TrustedProxies;
-use mancala_server::server::{Server, Settings, start};
+use mancala_server::server::{Server, Settings, Transport, start};
 use mancala_server::store;
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -174,11 +175,17 @@ impl TestServer {
         Self::on_with(database, 0, KEY).await
     }
 
+    /// A server that is spoken with in another way.
+    pub async fn spoken_with(transport: Transport) -> Self {
+        Self::on_as(Self::new_database().await, KEY, |settings| settings.transport = transport).await
+    }
+
     async fn on_with(database: PgConnectOptions, address_limit: u32, keys: &str) -> Self {
         Self::on_as(database, keys, |settings| settings.address_limit = address_limit).await
     }
 
     async fn on_as(database: PgConnectOptions, keys: &str, change: impl FnOnce(&mut Settings)) -> Self {
+        secrets::listen();
         let mut settings = Settings {
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             database: database.clone(),
@@ -189,7 +196,7 @@ impl TestServer {
             trusted_proxies: TrustedProxies::default(),
             // Filled in the background at the first hard move of every test's server.
             tables: Memory::server(2),
-            cors_origins: Vec::new(),
+            transport: Transport::default(),
         };
         change(&mut settings);
         let server = start(settings).await.unwrap();
