@@ -37,6 +37,7 @@ fn main() {
         keys: SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
         embedded: None,
         address_limit: 0,
+        guest_days: 0,
         cors_origins: Vec::new(),
         tables: Memory::server(2),
     };

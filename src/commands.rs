@@ -72,7 +72,7 @@ fn say(line: &str) {
 
 fn serve(options: Serve) -> Outcome {
     init_logs(&options.log)?;
-    let Serve { listen, database, jwt_keys, cors_origins, address_limit, table_mb, .. } = options;
+    let Serve { listen, database, jwt_keys, cors_origins, address_limit, guest_days, table_mb, .. } = options;
     let tables = Memory::server(table_mb);
     let listener = TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
     if let Some(url) = database.url()? {
@@ -82,8 +82,16 @@ fn serve(options: Serve) -> Outcome {
         )?;
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(&url).map_err(|e| format!("DATABASE_URL: {e}"))?;
-        let settings =
-            Settings { listener, database, keys, embedded: None, address_limit, cors_origins, tables };
+        let settings = Settings {
+            listener,
+            database,
+            keys,
+            embedded: None,
+            address_limit,
+            cors_origins,
+            guest_days,
+            tables,
+        };
         return block_on(serve_until_stopped(settings));
     }
     let home = database.data_dir.unwrap_or_else(default_home);
@@ -95,7 +103,8 @@ fn serve(options: Serve) -> Outcome {
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(url)?;
         let embedded = Some(embedded);
-        let settings = Settings { listener, database, keys, embedded, address_limit, cors_origins, tables };
+        let settings =
+            Settings { listener, database, keys, embedded, address_limit, cors_origins, guest_days, tables };
         block_on(serve_until_stopped(settings))
     })
 }

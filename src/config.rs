@@ -153,6 +153,9 @@ pub struct Serve {
     /// Guests, joins by code and token refreshes a minute for one address; 0 is no limit.
     #[arg(long, env = "MANCALA_ADDRESS_LIMIT", default_value_t = 600)]
     pub address_limit: u32,
+    /// After how many days without a sign of life a guest is removed; 0 keeps guests for ever.
+    #[arg(long, env = "MANCALA_GUEST_DAYS", default_value_t = 180)]
+    pub guest_days: u32,
     /// Megabytes for exact values of small positions of Kalah, which the strongest players look up; taken when they
     /// first play.
     #[arg(long, env = "MANCALA_TABLE_MB", default_value_t = 100)]

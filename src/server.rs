@@ -47,6 +47,8 @@ pub struct Settings {
     pub address_limit: u32,
     /// Origins that may call from a browser; none named means any.
     pub cors_origins: Vec<String>,
+    /// After how many days of silence a guest is removed; 0 is never.
+    pub guest_days: u32,
     /// How much the tables of the computer players may take.
     pub tables: Memory,
 }
@@ -88,7 +90,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let service =
         Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone(), settings.tables));
     let limits = Data::new(http::Limits::new(settings.address_limit));
-    let loops = worker::start(&service);
+    let loops = worker::start(&service, settings.guest_days);
     let address = settings.listener.local_addr()?;
 
     let (shared, metrics) = (service.clone(), Data::from(metrics));

@@ -1,6 +1,7 @@
 //! The HTTP side: routes and wire types. A handler extracts, parses, calls one use case and answers.
 
 mod analysis;
+mod blocks;
 mod body;
 mod caller;
 pub mod document;
@@ -17,6 +18,7 @@ mod objects;
 mod outlook;
 mod play;
 mod preview;
+mod privacy;
 mod problem;
 mod ratings;
 mod records;
@@ -55,6 +57,13 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(guests::delete_current_session)
         .service(guests::get_me)
         .service(guests::update_me)
+        .service(privacy::export_me)
+        .service(privacy::delete_me)
+        .service(blocks::declare_bot)
+        .service(blocks::list_blocks)
+        .service(blocks::get_block)
+        .service(blocks::block_player)
+        .service(blocks::unblock_player)
         .service(guests::get_player)
         .service(games::list_player_games)
         .service(ratings::list_ratings)

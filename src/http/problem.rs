@@ -47,6 +47,7 @@ codes! {
     RefreshInvalid = "refresh_invalid", UNAUTHORIZED, "The refresh token is not valid.";
     RefreshReused = "refresh_reused", UNAUTHORIZED, "The refresh token had been used before; its session has been ended.";
     NotSeated = "not_seated", FORBIDDEN, "You have no seat in this game.";
+    AccountNeeded = "account_needed", FORBIDDEN, "The operation is for accounts, not for guests.";
     NotMember = "not_member", FORBIDDEN, "You are not a member of this group.";
     NotHost = "not_host", FORBIDDEN, "Only the host of the group can do that.";
     RouteNotFound = "route_not_found", NOT_FOUND, "There is nothing at this path.";
@@ -55,6 +56,7 @@ codes! {
     CodeNotFound = "code_not_found", NOT_FOUND, "No group has this code.";
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
+    BlockNotFound = "block_not_found", NOT_FOUND, "You have not blocked this player.";
     TicketNotFound = "ticket_not_found", NOT_FOUND, "There is no such ticket, or not for you.";
     PoolNotFound = "pool_not_found", NOT_FOUND, "There is no such pool.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
@@ -71,6 +73,8 @@ codes! {
     GroupChanged = "group_changed", CONFLICT, "The members of the group have changed since this game.";
     GameNotOver = "game_not_over", CONFLICT, "The game has not ended yet.";
     RankedRematch = "ranked_rematch", CONFLICT, "Ranked games have no rematch.";
+    BotTooLate = "bot_too_late", CONFLICT, "You have been in a ranked game: a bot says that it is one before the first.";
+    TooManyBlocks = "too_many_blocks", CONFLICT, "You have blocked as many players as one can.";
     TicketOpen = "ticket_open", CONFLICT, "You are waiting for a ranked game already.";
     InRankedGame = "in_ranked_game", CONFLICT, "Your ranked game is still running.";
     TicketMatched = "ticket_matched", CONFLICT, "The ticket has been matched: its game has begun.";
@@ -270,6 +274,14 @@ impl From<service::Error> for Failure {
             E::CodeNotFound => ProblemCode::CodeNotFound,
             E::MemberNotFound => ProblemCode::MemberNotFound,
             E::PlayerNotFound => ProblemCode::PlayerNotFound,
+            E::BlockNotFound => ProblemCode::BlockNotFound,
+            E::OwnPlayer => ProblemCode::InvalidParameter,
+            E::TooManyBlocks { .. } => ProblemCode::TooManyBlocks,
+            E::AccountNeeded => ProblemCode::AccountNeeded,
+            E::BotTooLate => ProblemCode::BotTooLate,
+            E::PasswordNeeded => {
+                return Self::field(ProblemCode::InvalidValue, "/password", error.to_string());
+            }
             E::NotSeated => ProblemCode::NotSeated,
             E::NotMember => ProblemCode::NotMember,
             E::NotHost => ProblemCode::NotHost,

@@ -3,10 +3,13 @@
 
 mod analysis;
 pub mod audit;
+mod blocks;
 mod clock;
 mod computer;
+mod departures;
 mod error;
 pub mod events;
+mod export;
 mod games;
 mod groups;
 mod hearing;

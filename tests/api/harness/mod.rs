@@ -174,6 +174,7 @@ impl TestServer {
             keys: SigningKeys::parse(keys).unwrap(),
             embedded: None,
             address_limit,
+            guest_days: 0,
             // Filled in the background at the first hard move of every test's server.
             tables: Memory::server(2),
             cors_origins: Vec::new(),
