@@ -181,7 +181,9 @@ fn every_example_of_a_request_does_what_the_document_tells() {
         for operation in document.with_body() {
             let errors = schema_errors(&document, operation.schema().unwrap(), &document.example(operation));
             assert!(errors.is_empty(), "{}: {errors:?}", operation.id);
-            let request = world.player.request(operation.method.clone(), &world.path(operation));
+            // Who goes could do nothing of what comes after.
+            let player = if operation.id == "delete_me" { &world.other } else { &world.player };
+            let request = player.request(operation.method.clone(), &world.path(operation));
             let answer = Answer::of(request.json(&document.example(operation))).await;
             let told = &operation.told["responses"][answer.status.as_str()];
             assert!(told.is_object(), "{}: {}", operation.id, answer.text);
@@ -190,6 +192,7 @@ fn every_example_of_a_request_does_what_the_document_tells() {
                 "join_group" => "code_not_found",
                 "refresh_session" => "refresh_invalid",
                 "request_rematch" => "game_not_over",
+                "declare_bot" => "account_needed",
                 _ => "",
             };
             // What comes after a game has been resigned comes too late.
