@@ -10,7 +10,7 @@ mod simulation;
 use std::time::Instant;
 
 use mancala_server::ids::GameId;
-use mancala_server::matching::{Meeting, Waiting, pair};
+use mancala_server::matching::{Company, Meeting, Waiting, pair};
 use mancala_server::rating::Standing;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -143,6 +143,7 @@ fn milliseconds(count: usize, seats: usize, newcomers: bool) -> f64 {
             })
             .collect(),
         blocked: Vec::new(),
+        company: Company::People,
     };
     let waiting: Vec<Waiting> = arrivals(1, count, 1.0, 10).into_iter().enumerate().map(ticket).collect();
     let time = |_| {

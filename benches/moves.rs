@@ -42,6 +42,7 @@ fn main() {
         player_budgets: PlayerBudgets::OFF,
         trusted_proxies: TrustedProxies::default(),
         transport: Transport::default(),
+        guest_days: 0,
         tables: Memory::server(2),
     };
     let server = runtime.block_on(start(settings)).expect("the server starts");

@@ -58,3 +58,11 @@ comment on column player.preferences is 'a small object, kept for the clients of
 
 alter table ticket add column with_bots boolean not null default false;
 comment on column ticket.with_bots is 'whether a person is willing to meet bots; bots meet one another anyhow';
+
+-- What belongs to one player is told to that player, and goes with the player; and to remove a player the database looks
+-- for what still points there.
+create index if not exists refresh_token_by_session on refresh_token (session_id);
+create index ticket_by_player on ticket (player_id, id);
+create index opponent_by_opponent on opponent (opponent_id);
+-- Guests who have not been heard of for long are looked for in the order of their making.
+create index player_guest on player (id) where kind = 'guest';

@@ -94,6 +94,7 @@ fn serve(options: Serve) -> Outcome {
         player_budgets: options.limits,
         trusted_proxies: options.trusted_proxies,
         transport,
+        guest_days: options.guest_days,
         tables: Memory::server(options.table_mb),
     };
     if let Some(url) = database.url()? {

@@ -204,6 +204,9 @@ pub struct Serve {
         hide_default_value = true
     )]
     pub trusted_proxies: TrustedProxies,
+    /// After how many days without a sign of life a guest is removed; 0 keeps guests for ever.
+    #[arg(long, env = "MANCALA_GUEST_DAYS", default_value_t = 180)]
+    pub guest_days: u32,
     /// Megabytes for exact values of small positions of Kalah, which the strongest players look up; taken when they
     /// first play.
     #[arg(long, env = "MANCALA_TABLE_MB", default_value_t = 100)]

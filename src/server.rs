@@ -54,6 +54,8 @@ pub struct Settings {
     pub trusted_proxies: TrustedProxies,
     /// How it is spoken with.
     pub transport: Transport,
+    /// After how many days of silence a guest is removed; 0 is never.
+    pub guest_days: u32,
     /// How much the tables of the computer players may take.
     pub tables: Memory,
 }
@@ -116,7 +118,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     ));
     // Before the first request: a session may have ended a moment ago, elsewhere or before a restart.
     service.read_ended().await?;
-    let loops = worker::start(&service);
+    let loops = worker::start(&service, settings.guest_days);
     let address = settings.listener.local_addr()?;
 
     let (shared, metrics) = (service.clone(), Data::from(metrics));

@@ -8,7 +8,7 @@ mod naive;
 mod simulation;
 
 use mancala_server::ids::GameId;
-use mancala_server::matching::{Match, Meeting, Waiting, pair, seat_order, start_share, window};
+use mancala_server::matching::{Company, Match, Meeting, Waiting, pair, seat_order, start_share, window};
 use mancala_server::rating::{Deviation, Rating, Standing};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -22,6 +22,7 @@ fn waiting(number: usize, rating: f64, deviation: f64, waited: f64) -> Waiting {
         max_gap: None,
         recent: Vec::new(),
         blocked: Vec::new(),
+        company: Company::People,
     }
 }
 
@@ -42,12 +43,15 @@ fn random_queue(rng: &mut impl Rng, most: usize) -> Vec<Waiting> {
         let value = rng.random_range(0.0..=1.0) * most;
         if coarse { (value / 4.0).floor() * 4.0 } else { value }
     };
+    // Often people only, as it is mostly.
+    let kinds = [1, 2, 3][rng.random_range(0..3)];
     let mut queue: Vec<Waiting> = (0..count)
         .map(|number| {
             let rating = 1500.0 + value(rng, spread);
             let deviation = [55.0, 80.0, 200.0, 350.0][rng.random_range(0..4)];
             Waiting {
                 max_gap: (rng.random_range(0..4) == 0).then(|| value(rng, spread)),
+                company: [Company::People, Company::Anybody, Company::Bot][rng.random_range(0..kinds)],
                 ..waiting(number, rating, deviation, value(rng, longest))
             }
         })
@@ -146,6 +150,94 @@ fn no_wait_breaks_a_hard_limit_or_a_block() {
         blocked[0].blocked.clear();
         blocked[seats - 1].blocked.push(player(0));
         assert_eq!(pair(&blocked, seats), []);
+    }
+}
+
+#[test]
+fn no_wait_seats_a_bot_with_somebody_who_minds() {
+    use Company::{Anybody, Bot, People};
+    let day = 86_400.0;
+    let plays = |table: &[Company]| {
+        let seat = |(number, company): (usize, &Company)| Waiting {
+            company: *company,
+            ..waiting(number, 1500.0, 60.0, day)
+        };
+        let queue: Vec<Waiting> = table.iter().enumerate().map(seat).collect();
+        !pair(&queue, table.len()).is_empty()
+    };
+    for table in [
+        &[People, People][..],
+        &[Bot, Bot],
+        &[Anybody, Bot],
+        &[Bot, Anybody],
+        &[People, Anybody],
+        &[Bot, Bot, Bot],
+        &[Anybody, Bot, Anybody],
+        &[People, Anybody, People],
+        &[Bot, Anybody, Bot, Anybody],
+    ] {
+        assert!(plays(table), "{table:?}");
+    }
+    for table in [
+        &[People, Bot][..],
+        &[Bot, People],
+        &[People, Anybody, Bot],
+        &[Bot, People, Bot],
+        &[Anybody, Anybody, Bot, People],
+    ] {
+        assert!(!plays(table), "{table:?}");
+    }
+}
+
+#[test]
+fn no_forbidden_game_is_made_and_no_pair_that_could_play_is_left() {
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    let (mut mixed, mut left) = (0, 0);
+    for round in 0..3_000 {
+        let seats = 2 + round % 3;
+        let queue = random_queue(&mut rng, 40);
+        let made = pair(&queue, seats);
+        let mut free = vec![true; queue.len()];
+        for table in &made {
+            assert_eq!(table.tickets.len(), seats);
+            for (at, &i) in table.tickets.iter().enumerate() {
+                assert!(std::mem::replace(&mut free[i], false), "{i} plays twice");
+                for &j in &table.tickets[at + 1..] {
+                    assert!(naive::compatible(&queue[i], &queue[j]), "{i} with {j} of {queue:#?}");
+                    mixed += usize::from(queue[i].company != queue[j].company);
+                }
+            }
+        }
+        for i in (0..queue.len()).filter(|i| seats == 2 && free[*i]) {
+            for j in (i + 1..queue.len()).filter(|j| free[*j]) {
+                left += 1;
+                assert!(
+                    !naive::compatible(&queue[i], &queue[j])
+                        || naive::score(&queue, i, j) > naive::GREATEST_SCORE - 1e-9,
+                    "{i} and {j} could play: {queue:#?}"
+                );
+            }
+        }
+    }
+    assert!(mixed > 1_000 && left > 1_000, "{mixed} mixed pairs, {left} left");
+}
+
+#[test]
+fn bots_among_a_crowd_are_matched_with_those_who_do_not_mind() {
+    // All the same, and almost all of them people who mind.
+    let company = |number| match number {
+        0 | 3_000 | 5_999 => Company::Bot,
+        1_234 => Company::Anybody,
+        _ => Company::People,
+    };
+    let queue: Vec<Waiting> = (0..6_000)
+        .map(|number| Waiting { company: company(number), ..waiting(number, 1500.0, 350.0, 9.0) })
+        .collect();
+    for seats in 2..=4 {
+        let made = pair(&queue, seats);
+        let bots = made.iter().filter(|table| table.tickets.contains(&0)).count();
+        assert_eq!(bots, 1, "{seats} seats: the first bot plays");
+        assert!(made.len() >= 6_000 / seats - 1, "{seats} seats: {} games", made.len());
     }
 }
 

@@ -92,6 +92,8 @@ pub fn document() -> Value {
     let sides = &mut document["components"]["schemas"]["Position"]["properties"]["pits"]["items"];
     sides["minItems"] = 1.into();
     sides["maxItems"] = 7.into();
+    // Nor for fields that depend on another.
+    document["components"]["schemas"]["ExportLine"]["additionalProperties"] = true.into();
     document
 }
 
@@ -192,6 +194,11 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "create_personal_token" => &[C::AccountNeeded, C::TooManyTokens, C::PlayerNotFound],
         "delete_personal_token" => &[C::TokenNotFound],
         "get_me" | "update_me" | "get_player" => &[C::PlayerNotFound],
+        "export_me" => &[C::PlayerNotFound],
+        "delete_me" => &[C::PlayerNotFound, C::Busy],
+        "declare_bot" => &[C::PlayerNotFound, C::AccountNeeded, C::BotTooLate],
+        "get_block" => &[C::BlockNotFound],
+        "block_player" => &[C::PlayerNotFound, C::TooManyBlocks],
         "list_player_games" | "list_ratings" | "list_rating_history" | "get_statistics" => {
             &[C::PlayerNotFound]
         }

@@ -1,6 +1,7 @@
 //! The HTTP side: routes and wire types. A handler extracts, parses, calls one use case and answers.
 
 mod analysis;
+mod blocks;
 mod body;
 mod caller;
 pub mod document;
@@ -22,6 +23,7 @@ mod outlook;
 mod personal_tokens;
 mod play;
 mod preview;
+mod privacy;
 mod problem;
 mod ratings;
 mod records;
@@ -64,6 +66,13 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(personal_tokens::create_personal_token)
         .service(personal_tokens::list_personal_tokens)
         .service(personal_tokens::delete_personal_token)
+        .service(privacy::export_me)
+        .service(privacy::delete_me)
+        .service(blocks::declare_bot)
+        .service(blocks::list_blocks)
+        .service(blocks::get_block)
+        .service(blocks::block_player)
+        .service(blocks::unblock_player)
         .service(guests::get_player)
         .service(games::list_player_games)
         .service(ratings::list_ratings)

@@ -58,6 +58,7 @@ codes! {
     CodeNotFound = "code_not_found", NOT_FOUND, "No group has this code.";
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
+    BlockNotFound = "block_not_found", NOT_FOUND, "You have not blocked this player.";
     TicketNotFound = "ticket_not_found", NOT_FOUND, "There is no such ticket, or not for you.";
     TokenNotFound = "token_not_found", NOT_FOUND, "You have no such personal token.";
     PoolNotFound = "pool_not_found", NOT_FOUND, "There is no such pool.";
@@ -75,6 +76,8 @@ codes! {
     GroupChanged = "group_changed", CONFLICT, "The members of the group have changed since this game.";
     GameNotOver = "game_not_over", CONFLICT, "The game has not ended yet.";
     RankedRematch = "ranked_rematch", CONFLICT, "Ranked games have no rematch.";
+    BotTooLate = "bot_too_late", CONFLICT, "You have been in a ranked game: a bot says that it is one before the first.";
+    TooManyBlocks = "too_many_blocks", CONFLICT, "You have blocked as many players as one can.";
     TicketOpen = "ticket_open", CONFLICT, "You are waiting for a ranked game already.";
     InRankedGame = "in_ranked_game", CONFLICT, "Your ranked game is still running.";
     TicketMatched = "ticket_matched", CONFLICT, "The ticket has been matched: its game has begun.";
@@ -279,6 +282,14 @@ impl From<service::Error> for Failure {
             E::CodeNotFound => ProblemCode::CodeNotFound,
             E::MemberNotFound => ProblemCode::MemberNotFound,
             E::PlayerNotFound => ProblemCode::PlayerNotFound,
+            E::BlockNotFound => ProblemCode::BlockNotFound,
+            E::OwnPlayer => ProblemCode::InvalidParameter,
+            E::TooManyBlocks { .. } => ProblemCode::TooManyBlocks,
+            E::AccountNeeded => ProblemCode::AccountNeeded,
+            E::BotTooLate => ProblemCode::BotTooLate,
+            E::PasswordNeeded => {
+                return Self::field(ProblemCode::InvalidValue, "/password", error.to_string());
+            }
             E::NotSeated => ProblemCode::NotSeated,
             E::NotMember => ProblemCode::NotMember,
             E::NotHost => ProblemCode::NotHost,
@@ -300,7 +311,6 @@ impl From<service::Error> for Failure {
             E::RefreshReused => ProblemCode::RefreshReused,
             E::Token(TokenError::Expired) => ProblemCode::TokenExpired,
             E::Token(TokenError::Invalid | TokenError::Ended) => ProblemCode::TokenInvalid,
-            E::AccountNeeded => ProblemCode::AccountNeeded,
             E::TooManyTokens => ProblemCode::TooManyTokens,
             E::TokenNotFound => ProblemCode::TokenNotFound,
             E::Ranked => ProblemCode::RankedGame,

@@ -32,6 +32,11 @@ pub struct NewTicket {
     /// The greatest difference of ratings to anyone in the game, in points. A hard limit: it may mean a long wait.
     #[schema(minimum = 1, maximum = 4000)]
     pub max_gap: Option<u32>,
+    /// Whether the game may have bots in it, for a person; those who do not say so meet people only. Bots meet one another,
+    /// and people who say so. Default false.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub with_bots: bool,
 }
 
 /// How a ticket stands.
@@ -51,7 +56,7 @@ pub enum TicketStatus {
 /// A wish for a ranked game, and what has become of it.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"id": "01936f0c-5b1a-7d02-9c77-6a0e4b9d8c30", "status": "waiting", "variant": "kalah", "players": 2,
-    "turn_seconds": 30, "waited": 3.2, "window": 31.4, "estimate": 5.0, "created_at": "2026-11-30T12:00:00Z"}))]
+    "turn_seconds": 30, "with_bots": false, "waited": 3.2, "window": 31.4, "estimate": 5.0, "created_at": "2026-11-30T12:00:00Z"}))]
 pub struct Ticket {
     /// The ticket's id.
     pub id: TicketId,
@@ -66,6 +71,8 @@ pub struct Ticket {
     /// The greatest difference of ratings to anyone in the game, in points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_gap: Option<u16>,
+    /// Whether the game may have bots in it, for a person.
+    pub with_bots: bool,
     /// The game, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub game_id: Option<GameId>,
@@ -86,7 +93,7 @@ pub struct Ticket {
 
 impl From<service::Ticket> for Ticket {
     fn from(ticket: service::Ticket) -> Self {
-        let store::TicketRow { id, queue, max_gap, status, game, waited, created_at } = ticket.row;
+        let store::TicketRow { id, queue, max_gap, with_bots, status, game, waited, created_at } = ticket.row;
         Self {
             id,
             status: match status {
@@ -99,6 +106,7 @@ impl From<service::Ticket> for Ticket {
             players: queue.players,
             turn_seconds: queue.turn_seconds,
             max_gap,
+            with_bots,
             game_id: game,
             waited,
             window: ticket.window,
@@ -137,14 +145,14 @@ pub async fn create_ticket(
     key: Idempotency,
     body: Body<NewTicket>,
 ) -> Result<HttpResponse, Failure> {
-    let (queue, max_gap) = body.value.checked()?;
-    let ticket = service.create_ticket(caller.player(), queue, max_gap, key.with(&body.raw).as_ref()).await?;
+    let wish = body.value.checked()?;
+    let ticket = service.create_ticket(caller.player(), wish, key.with(&body.raw).as_ref()).await?;
     let location = format!("/v1/tickets/{}", ticket.row.id);
     Ok(HttpResponse::Created().insert_header((LOCATION, location)).json(Ticket::from(ticket)))
 }
 
 impl NewTicket {
-    fn checked(&self) -> Result<(store::Queue, Option<u16>), Failure> {
+    fn checked(&self) -> Result<store::Wish, Failure> {
         let invalid = |pointer, detail: &str| Failure::field(ProblemCode::InvalidValue, pointer, detail);
         let players = u8::try_from(self.players).ok().filter(|players| (2..=4).contains(players));
         let players = players.ok_or_else(|| invalid("/players", "a ranked game has 2, 3 or 4 players"))?;
@@ -159,7 +167,8 @@ impl NewTicket {
             None => None,
         };
         let variant = self.variant.into();
-        Ok((store::Queue { variant, players, turn_seconds: self.turn_seconds }, max_gap))
+        let queue = store::Queue { variant, players, turn_seconds: self.turn_seconds };
+        Ok(store::Wish { queue, max_gap, with_bots: self.with_bots })
     }
 }
 

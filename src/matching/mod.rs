@@ -29,6 +29,8 @@ const MEETING: f64 = 100.0;
 pub struct Waiting {
     /// Who.
     pub player: PlayerId,
+    /// Whether a program plays, and whether a person minds.
+    pub company: Company,
     /// How strong now, idle days counted.
     pub standing: Standing,
     /// For how long, in seconds.
@@ -39,6 +41,26 @@ pub struct Waiting {
     pub recent: Vec<Meeting>,
     /// Whom the player never wants to meet; who is blocked does not meet them either.
     pub blocked: Vec<PlayerId>,
+}
+
+/// Whether somebody is a bot, and if not, whether they would meet one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Company {
+    /// A person who plays with people only.
+    #[default]
+    People,
+    /// A person who plays with anybody.
+    Anybody,
+    /// A bot, which plays with other bots and with people who play with anybody.
+    Bot,
+}
+
+impl Company {
+    /// Whether the two may sit at one table.
+    #[must_use]
+    pub fn suits(self, other: Self) -> bool {
+        !matches!((self, other), (Self::People, Self::Bot) | (Self::Bot, Self::People))
+    }
 }
 
 /// A rated game that somebody played lately.
@@ -98,7 +120,8 @@ pub fn seat_order(start_balances: &[i32], rng: &mut impl Rng) -> Vec<usize> {
 /// Whether nothing that either insists on keeps the two apart.
 fn may_meet(a: &Waiting, b: &Waiting) -> bool {
     let difference = (a.standing.rating.points() - b.standing.rating.points()).abs();
-    [a, b].iter().all(|waiting| waiting.max_gap.is_none_or(|limit| difference <= limit))
+    a.company.suits(b.company)
+        && [a, b].iter().all(|waiting| waiting.max_gap.is_none_or(|limit| difference <= limit))
         && !a.blocked.contains(&b.player)
         && !b.blocked.contains(&a.player)
 }

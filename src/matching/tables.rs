@@ -214,6 +214,10 @@ impl Nearest<'_> {
 
     fn see(&mut self, index: usize) {
         let (me, other) = (&self.line.waiting[self.anchor], &self.line.waiting[index]);
+        // Who may not meet the anchor sits at none of its tables, and need not be brought into an order.
+        if !may_meet(me, other) {
+            return;
+        }
         let distance = me.standing.gap(other.standing) + penalty(&[me, other]);
         self.seen.push(Reverse(Near { distance, ranks: self.ranks_to(index), index }));
     }

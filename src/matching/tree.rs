@@ -3,9 +3,10 @@
 //! Of two who could play, the one who has waited longer looks for the other. If everybody looked at everybody, whoever
 //! has waited longest would be the best partner of all at once, and each pair that is made would send all of them to
 //! look again. Each half of a node is split where its people differ most, so that it works as well for a crowd of
-//! newcomers, who all have the same rating, as for ratings that are all different.
+//! newcomers, who all have the same rating, as for ratings that are all different. Before anything else it is split by whom
+//! people would meet: a bot among ten thousand people who mind would have to look at all of them.
 
-use super::{PAIR_WAIT, THRESHOLD, Waiting, gap_per_point, least_certain, may_meet, penalty};
+use super::{Company, PAIR_WAIT, THRESHOLD, Waiting, gap_per_point, least_certain, may_meet, penalty};
 use crate::rating::Standing;
 
 /// So many people are looked at one by one.
@@ -38,6 +39,7 @@ struct Point {
     rating: f64,
     waited: f64,
     max_gap: f64,
+    company: Company,
     leaf: usize,
     free: bool,
 }
@@ -58,6 +60,7 @@ struct Extent {
     rating: (f64, f64),
     waited: (f64, f64),
     index: (usize, usize),
+    company: (Company, Company),
 }
 
 impl Extent {
@@ -65,6 +68,7 @@ impl Extent {
         rating: (f64::INFINITY, f64::NEG_INFINITY),
         waited: (f64::INFINITY, f64::NEG_INFINITY),
         index: (usize::MAX, 0),
+        company: (Company::Bot, Company::People),
     };
 
     fn of(points: &[Point]) -> Self {
@@ -73,6 +77,7 @@ impl Extent {
                 rating: (point.rating, point.rating),
                 waited: (point.waited, point.waited),
                 index: (point.index, point.index),
+                company: (point.company, point.company),
             })
         })
     }
@@ -83,6 +88,7 @@ impl Extent {
             rating: join(self.rating, other.rating),
             waited: join(self.waited, other.waited),
             index: (self.index.0.min(other.index.0), self.index.1.max(other.index.1)),
+            company: (self.company.0.min(other.company.0), self.company.1.max(other.company.1)),
         }
     }
 }
@@ -98,7 +104,11 @@ impl Search {
     /// The least that any partner within the extent can come to, by score and then index; none if nobody there has
     /// waited less or is near enough.
     fn bound(&self, extent: &Extent) -> Option<(f64, usize)> {
-        let Point { index, rating, waited, max_gap, .. } = self.me;
+        let Point { index, rating, waited, max_gap, company, .. } = self.me;
+        // Of one kind all through, except near the root.
+        if extent.company.0 == extent.company.1 && !company.suits(extent.company.0) {
+            return None;
+        }
         let difference = (extent.rating.0 - rating).max(rating - extent.rating.1).max(0.0);
         let all_as_long = extent.waited.0 == waited;
         if extent.waited.0 > waited || (all_as_long && extent.index.1 <= index) || difference > max_gap {
@@ -140,6 +150,7 @@ impl<'a> Tree<'a> {
             rating: waiting.standing.rating.points(),
             waited: waiting.waited,
             max_gap: waiting.max_gap.unwrap_or(f64::INFINITY),
+            company: waiting.company,
             leaf: 0,
             free: true,
         };
@@ -158,6 +169,12 @@ impl<'a> Tree<'a> {
         let points = &mut self.points[start..end];
         let extent = Extent::of(points);
         self.nodes.push(Node { parent, start, end, right: None, extent });
+        if extent.company.0 != extent.company.1 {
+            points.sort_unstable_by_key(|point| (point.company, point.index));
+            let first = points.partition_point(|point| point.company == extent.company.0);
+            self.halve(id, start, start + first, end);
+            return;
+        }
         if points.len() <= LEAF {
             points.iter_mut().for_each(|point| point.leaf = id);
             return;
@@ -172,9 +189,13 @@ impl<'a> Tree<'a> {
             };
             order.then(a.index.cmp(&b.index))
         });
-        self.build(id, start, start + half);
+        self.halve(id, start, start + half, end);
+    }
+
+    fn halve(&mut self, id: usize, start: usize, middle: usize, end: usize) {
+        self.build(id, start, middle);
         self.nodes[id].right = Some(self.nodes.len());
-        self.build(id, start + half, end);
+        self.build(id, middle, end);
     }
 
     /// Whether this one has no game yet.

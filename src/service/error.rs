@@ -30,6 +30,27 @@ pub enum Error {
     /// The player does not exist any more.
     #[error("no such player")]
     PlayerNotFound,
+    /// The player is not blocked.
+    #[error("you have not blocked this player")]
+    BlockNotFound,
+    /// Nobody can block themselves.
+    #[error("you cannot block yourself")]
+    OwnPlayer,
+    /// There is an end to how many players one can block.
+    #[error("you have blocked {most} players, which is as many as one can")]
+    TooManyBlocks {
+        /// How many that is.
+        most: i64,
+    },
+    /// What is asked for is for accounts.
+    #[error("this needs an account: register first")]
+    AccountNeeded,
+    /// A bot says so before its first ranked game.
+    #[error("you have been in a ranked game: a bot says that it is one before the first")]
+    BotTooLate,
+    /// Accounts prove that they are there by their password.
+    #[error("this needs the password of your account")]
+    PasswordNeeded,
     /// Acting in a game needs a seat in it.
     #[error("you have no seat in this game")]
     NotSeated,
@@ -107,9 +128,6 @@ pub enum Error {
     /// The access token is not good.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// Guests have no tokens for programs.
-    #[error("guests cannot do this: register first")]
-    AccountNeeded,
     /// The player has as many personal tokens as one may have.
     #[error("a player has at most twenty personal tokens; delete one first")]
     TooManyTokens,

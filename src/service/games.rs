@@ -183,7 +183,7 @@ impl Service {
         }
     }
 
-    /// Makes a game with its seats. Say [`Service::begun`] of it once it is committed.
+    /// Makes a game with its seats, if all its players are still there. Say [`Service::begun`] of it once it is committed.
     pub(super) async fn insert_game(
         &self,
         db: &mut PgConnection,
@@ -194,6 +194,11 @@ impl Service {
             u8::try_from(setup.starter).ok().and_then(Seat::new).expect("the starter is one of the seats");
         let game = Game::new(setup.options.rules(), starter, !setup.ratings.is_empty())
             .expect("the starter is one of the seats");
+        let people: Vec<PlayerId> =
+            setup.seats.iter().filter_map(|(who, _)| Some(who.person()?.id)).collect();
+        if !store::hold_players(db, &people).await? {
+            return Err(Error::PlayerNotFound);
+        }
         let occupants: Vec<Occupant> = setup.seats.iter().map(|(occupant, _)| occupant.clone()).collect();
         let turn = Turn::of(&game, &occupants, setup.options);
         let new = NewGame {

@@ -58,6 +58,9 @@ impl Service {
         if let Some(earlier) = claim(&mut tx, player, "create_group", key, id.uuid()).await? {
             return visible_group(&mut tx, earlier.into(), Some(player)).await;
         }
+        if !store::hold_players(&mut tx, &[player]).await? {
+            return Err(Error::PlayerNotFound);
+        }
         // 23^8 codes: that two groups draw the same one hardly happens, and then the request fails as a whole.
         store::insert_group(&mut tx, id, &random_code(), new.variant, &new.options, new.private).await?;
         store::add_member(&mut tx, id, Holder::Person(player), true).await?;
@@ -77,7 +80,7 @@ impl Service {
     /// Joins the group that has this code. A member who joins again changes nothing.
     ///
     /// # Errors
-    /// `CodeNotFound`, `GroupFull`, or `GroupPlaying`.
+    /// `CodeNotFound`, also when a member has blocked the player; `GroupFull`, or `GroupPlaying`.
     pub async fn join_group(&self, player: PlayerId, code: &str) -> Result<GroupRow> {
         let code = code.trim().to_ascii_uppercase();
         // What cannot be a code is not looked for: PostgreSQL refuses a text with a NUL.
@@ -91,11 +94,20 @@ impl Service {
         if group.member(player).is_some() {
             return Ok(group);
         }
+        let members: Vec<PlayerId> =
+            group.members.iter().filter_map(|m| Some(m.holder.person()?.id)).collect();
+        // Before anything else is told of the group: who is blocked there is told what a wrong code is told.
+        if store::is_blocked_by(&mut tx, player, &members).await? {
+            return Err(Error::CodeNotFound);
+        }
         if group.playing {
             return Err(Error::GroupPlaying);
         }
         if group.members.len() >= MAX_MEMBERS {
             return Err(Error::GroupFull);
+        }
+        if !store::hold_players(&mut tx, &[player]).await? {
+            return Err(Error::PlayerNotFound);
         }
         // Whoever comes into a group that everybody has left leads it.
         let host = !group.members.iter().any(|m| m.host);

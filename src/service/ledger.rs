@@ -147,7 +147,8 @@ fn compare(row: &LedgerRow, entries: &[LedgerEntry]) -> Vec<String> {
     );
     check("opponents: not those of the receipts".to_owned(), row.tallies_hold);
     check("the date of the last game".to_owned(), row.dated);
-    let listed = match (row.listed, store::listed_seconds(deviation)) {
+    let may_be_listed = store::listed_seconds(deviation).filter(|_| !row.deleted);
+    let listed = match (row.listed, may_be_listed) {
         (None, None) => true,
         // The database keeps microseconds.
         (Some(stored), Some(reckoned)) => (stored - reckoned).abs() < 1e-3,

@@ -3,11 +3,14 @@
 
 mod analysis;
 pub mod audit;
+mod blocks;
 mod clock;
 mod computer;
+mod departures;
 mod ended;
 mod error;
 pub mod events;
+mod export;
 mod games;
 mod groups;
 mod hearing;

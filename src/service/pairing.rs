@@ -83,6 +83,10 @@ impl Service {
         if !store::lock_waiting(&mut tx, &tickets).await? {
             return Ok(false);
         }
+        // Somebody has blocked another, or become a bot, since they were read.
+        if !store::may_meet(&mut tx, &tickets).await? {
+            return Ok(false);
+        }
         self.insert_game(&mut tx, id, &setup).await?;
         store::match_tickets(&mut tx, &tickets, id).await?;
         tx.commit().await?;

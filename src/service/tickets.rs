@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{Error, IdempotencyKey, Result, Service, claim};
 use crate::ids::{PlayerId, TicketId};
 use crate::matching::window;
-use crate::store::{self, Queue, TicketRow, TicketStatus};
+use crate::store::{self, TicketRow, TicketStatus, Wish};
 
 /// How often a long poll looks for what another process has done; of this one it hears at once.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -33,8 +33,7 @@ impl Service {
     pub async fn create_ticket(
         &self,
         player: PlayerId,
-        queue: Queue,
-        max_gap: Option<u16>,
+        wish: Wish,
         key: Option<&IdempotencyKey>,
     ) -> Result<Ticket> {
         let id = TicketId::new();
@@ -43,10 +42,13 @@ impl Service {
             drop(tx);
             return self.ticket(player, earlier.into()).await;
         }
+        if !store::hold_players(&mut tx, &[player]).await? {
+            return Err(Error::PlayerNotFound);
+        }
         if let Some(seconds) = store::cooldown(&mut tx, player).await? {
             return Err(Error::Cooldown { seconds: whole_seconds(seconds) });
         }
-        if let Err(error) = store::insert_ticket(&mut tx, id, player, queue, max_gap).await {
+        if let Err(error) = store::insert_ticket(&mut tx, id, player, wish).await {
             if store::broken_constraint(&error) != Some("ticket_one_open") {
                 return Err(error.into());
             }

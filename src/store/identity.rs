@@ -94,9 +94,13 @@ pub async fn player(db: &mut PgConnection, id: PlayerId) -> Result<Option<Player
 
 /// Changes a player's name; false when there is no such player.
 pub async fn rename_player(db: &mut PgConnection, id: PlayerId, name: &Name) -> Result<bool> {
-    let done = sqlx::query!("update player set name = $2 where id = $1", id.uuid(), name.as_str())
-        .execute(db)
-        .await?;
+    let done = sqlx::query!(
+        "update player set name = $2 where id = $1 and kind <> 'deleted'",
+        id.uuid(),
+        name.as_str()
+    )
+    .execute(db)
+    .await?;
     Ok(done.rows_affected() == 1)
 }
 

@@ -33,6 +33,8 @@ pub struct LedgerRow {
     pub tallies_hold: bool,
     /// Whether the last game is when the rating says it was.
     pub dated: bool,
+    /// Whether the player is gone, whom no leaderboard shows.
+    pub deleted: bool,
     /// For how many seconds after the last game the leaderboard may show the player; `None` if not even then.
     pub listed: Option<f64>,
 }
@@ -97,6 +99,7 @@ pub async fn ledgers(
                             is distinct from (reckoned.games, reckoned.won, reckoned.tied)) as "tallies_hold!",
                   coalesce(rated_at = (select at from rating_change c where c.player_id = r.player_id and c.pool = r.pool
                                        order by number desc limit 1), false) as "dated!",
+                  (select kind = 'deleted' from player where id = r.player_id) as "deleted!",
                   extract(epoch from listed_until - rated_at)::float8 as listed
            from rating r
            where (player_id, pool) > (coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid), coalesce($2::text::pool, 'kalah-2'))
@@ -121,6 +124,7 @@ pub async fn ledgers(
             tallied: row.met,
             tallies_hold: row.tallies_hold,
             dated: row.dated,
+            deleted: row.deleted,
             listed: row.listed,
         })
     })

@@ -2,9 +2,12 @@
 //! begins transactions, and nothing here decides anything.
 
 mod append;
+mod blocks;
 mod database;
+mod departures;
 mod due;
 mod events;
+mod export;
 mod games;
 mod groups;
 mod idempotency;
@@ -23,11 +26,17 @@ mod statistics;
 mod tickets;
 
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
+pub use blocks::{BLOCKS_PAGE, BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
 pub use database::{Connection, Database};
+pub use departures::{
+    IdleGuest, NAME_OF_THE_DELETED, Ties, delete_player, end_sessions, erase_guest, hold_players,
+    idle_guests, lock_going, lock_open_tickets, make_bot, ties,
+};
 pub use due::{
     Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
 };
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
+pub use export::{EXPORT_PAGE, Line, Mark as ExportMark, Part, export_page};
 pub use games::{Occupant, SeatRating, StoredGame, game, games_by_status, seq};
 pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
@@ -61,9 +70,9 @@ pub use standings::{
 };
 pub use statistics::{OpponentRow, Tally, opponents, places_by_pool, unranked_tallies};
 pub use tickets::{
-    Queue, TicketRow, TicketStatus, Waiter, cancel_ticket, cooldown, expire_tickets, forget_tickets,
-    insert_ticket, lock_waiting, match_tickets, open_ticket, queues, ticket, try_lock_queue, usual_wait,
-    waiters,
+    Queue, TicketRow, TicketStatus, Waiter, Wish, cancel_ticket, cooldown, expire_tickets, forget_tickets,
+    insert_ticket, lock_waiting, match_tickets, may_meet, open_ticket, queues, ticket, try_lock_queue,
+    usual_wait, waiters,
 };
 
 use sqlx::migrate::Migrator;

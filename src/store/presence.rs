@@ -45,7 +45,7 @@ pub async fn note_heard(db: &mut PgConnection, players: &[PlayerId], seconds_ago
         "insert into heard (player_id, at)
          select p.id, now() - make_interval(secs => n.ago)
          from unnest($1::uuid[], $2::float8[]) as n (id, ago)
-         cross join lateral (select id from player where id = n.id limit 1) p
+         cross join lateral (select id from player where id = n.id and kind <> 'deleted' limit 1) p
          on conflict (player_id) do update set at = greatest(heard.at, excluded.at)",
         &players,
         seconds_ago

@@ -124,8 +124,9 @@ pub async fn insert_changes(
              set rating = n.rating_after, deviation = n.deviation_after, rated_at = now(), changes = r.changes + 1,
                  games = r.games + 1, start_balance = r.start_balance + n.start_share,
                  opponents = r.opponents + (select count(*) from met m where m.player_id = n.player and m.games = 1),
-                 listed_until = now() + make_interval(secs => n.listed)
-             from new n
+                 -- Who has resigned and gone is rated when the others have finished, and listed no more.
+                 listed_until = case when p.kind <> 'deleted' then now() + make_interval(secs => n.listed) end
+             from new n join player p on p.id = n.player
              where r.player_id = n.player and r.pool = $2::text::pool
              returning r.player_id, r.changes
          ), shown as (

@@ -9,7 +9,7 @@ use super::standings::live;
 use super::{Result, corrupt};
 use crate::engine::Variant;
 use crate::ids::{GameId, PlayerId, TicketId};
-use crate::matching::{Meeting, Waiting};
+use crate::matching::{Company, Meeting, Waiting};
 use crate::pool::Pool;
 use crate::rating::Standing;
 
@@ -66,6 +66,8 @@ pub struct TicketRow {
     pub queue: Queue,
     /// The greatest difference of ratings to anyone in the game.
     pub max_gap: Option<u16>,
+    /// Whether a person is willing to meet bots.
+    pub with_bots: bool,
     /// How it stands.
     pub status: TicketStatus,
     /// The game, once there is one.
@@ -76,24 +78,30 @@ pub struct TicketRow {
     pub created_at: OffsetDateTime,
 }
 
+/// What somebody wishes for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Which game.
+    pub queue: Queue,
+    /// The greatest difference of ratings to anyone in the game.
+    pub max_gap: Option<u16>,
+    /// Whether a person is willing to meet bots.
+    pub with_bots: bool,
+}
+
 /// Makes a ticket. A second open one of the same player breaks the constraint `ticket_one_open`.
-pub async fn insert_ticket(
-    db: &mut PgConnection,
-    id: TicketId,
-    player: PlayerId,
-    queue: Queue,
-    max_gap: Option<u16>,
-) -> Result<()> {
-    let (variant, players, turn_seconds) = queue.columns()?;
+pub async fn insert_ticket(db: &mut PgConnection, id: TicketId, player: PlayerId, wish: Wish) -> Result<()> {
+    let (variant, players, turn_seconds) = wish.queue.columns()?;
     sqlx::query!(
-        "insert into ticket (id, player_id, variant, players, turn_seconds, max_gap)
-         values ($1, $2, $3::text::variant, $4, $5, $6)",
+        "insert into ticket (id, player_id, variant, players, turn_seconds, max_gap, with_bots)
+         values ($1, $2, $3::text::variant, $4, $5, $6, $7)",
         id.uuid(),
         player.uuid(),
         variant,
         players,
         turn_seconds,
-        max_gap.map(i16::try_from).transpose().map_err(|e| corrupt("ticket.max_gap", e))?
+        wish.max_gap.map(i16::try_from).transpose().map_err(|e| corrupt("ticket.max_gap", e))?,
+        wish.with_bots
     )
     .execute(db)
     .await?;
@@ -113,7 +121,7 @@ pub async fn cooldown(db: &mut PgConnection, player: PlayerId) -> Result<Option<
 /// A player's ticket.
 pub async fn ticket(db: &mut PgConnection, id: TicketId, player: PlayerId) -> Result<Option<TicketRow>> {
     let row = sqlx::query!(
-        r#"select variant::text as "variant!", players, turn_seconds, max_gap, status::text as "status!", game_id,
+        r#"select variant::text as "variant!", players, turn_seconds, max_gap, with_bots, status::text as "status!", game_id,
                   extract(epoch from coalesce(ended_at, now()) - created_at)::float8 as "waited!", created_at
            from ticket where id = $1 and player_id = $2"#,
         id.uuid(),
@@ -126,6 +134,7 @@ pub async fn ticket(db: &mut PgConnection, id: TicketId, player: PlayerId) -> Re
         id,
         queue: Queue::stored(&row.variant, row.players, row.turn_seconds)?,
         max_gap: row.max_gap.map(u16::try_from).transpose().map_err(|e| corrupt("ticket.max_gap", e))?,
+        with_bots: row.with_bots,
         status: match row.status.as_str() {
             "waiting" => TicketStatus::Waiting,
             "matched" => TicketStatus::Matched,
@@ -240,11 +249,27 @@ pub struct Waiter {
     pub start_balance: i32,
 }
 
+/// Whether nothing keeps the owners of these tickets from one game: a block between any two, or a bot where a person
+/// minds. Asked when the tickets are locked: what was read before them may have changed.
+pub async fn may_meet(db: &mut PgConnection, tickets: &[TicketId]) -> Result<bool> {
+    let ids: Vec<Uuid> = tickets.iter().map(|id| id.uuid()).collect();
+    sqlx::query_scalar!(
+        r#"select (select not (bool_or(p.kind = 'bot') and bool_or(p.kind <> 'bot' and not t.with_bots))
+                   from ticket t join player p on p.id = t.player_id where t.id = any($1))
+                  and not exists (select from ticket a join block b on b.player_id = a.player_id
+                                  join ticket o on o.player_id = b.blocked_id and o.id = any($1)
+                                  where a.id = any($1)) as "may!""#,
+        &ids
+    )
+    .fetch_one(db)
+    .await
+}
+
 /// Who waits in a queue, longest first, with ratings as they are now.
 pub async fn waiters(db: &mut PgConnection, queue: Queue) -> Result<Vec<Waiter>> {
     let (variant, players, turn_seconds) = queue.columns()?;
     let rows = sqlx::query!(
-        r#"select t.id, t.player_id, t.max_gap, extract(epoch from now() - t.created_at)::float8 as "waited!", p.name,
+        r#"select t.id, t.player_id, t.max_gap, t.with_bots, extract(epoch from now() - t.created_at)::float8 as "waited!", p.name,
                   p.kind, r.rating as "rating?", r.deviation as "deviation?", r.start_balance as "start_balance?",
                   extract(epoch from now() - r.rated_at)::float8 / 86400 as idle_days
            from ticket t
@@ -261,6 +286,7 @@ pub async fn waiters(db: &mut PgConnection, queue: Queue) -> Result<Vec<Waiter>>
     .await?;
     let ids: Vec<Uuid> = rows.iter().map(|row| row.player_id).collect();
     let mut meetings = meetings(db, &ids).await?;
+    let mut blocked = blocked(db, queue).await?;
     rows.into_iter()
         .map(|row| {
             let standing = match (row.rating, row.deviation, row.idle_days) {
@@ -268,22 +294,55 @@ pub async fn waiters(db: &mut PgConnection, queue: Queue) -> Result<Vec<Waiter>>
                 _ => Standing::NEW,
             };
             let player = PlayerId::from(row.player_id);
+            let kind = PlayerKind::stored(&row.kind)?;
+            let company = match kind {
+                PlayerKind::Bot => Company::Bot,
+                _ if row.with_bots => Company::Anybody,
+                _ => Company::People,
+            };
             Ok(Waiter {
                 ticket: row.id.into(),
                 waiting: Waiting {
                     player,
+                    company,
                     standing,
                     waited: row.waited,
                     max_gap: row.max_gap.map(f64::from),
                     recent: meetings.remove(&row.player_id).unwrap_or_default(),
-                    // Blocks between players come with accounts.
-                    blocked: Vec::new(),
+                    blocked: blocked.remove(&row.player_id).unwrap_or_default(),
                 },
-                player: PlayerRow { id: player, name: row.name, kind: PlayerKind::stored(&row.kind)? },
+                player: PlayerRow { id: player, name: row.name, kind },
                 start_balance: row.start_balance.unwrap_or_default(),
             })
         })
         .collect()
+}
+
+/// Whom those who wait in a queue have blocked, of those who wait there too.
+async fn blocked(
+    db: &mut PgConnection,
+    queue: Queue,
+) -> Result<std::collections::HashMap<Uuid, Vec<PlayerId>>> {
+    let (variant, players, turn_seconds) = queue.columns()?;
+    let rows = sqlx::query!(
+        "select b.player_id, b.blocked_id
+         from ticket t
+         join block b on b.player_id = t.player_id
+         join ticket o on o.player_id = b.blocked_id and o.open
+         where t.variant = $1::text::variant and t.players = $2 and t.turn_seconds = $3 and t.status = 'waiting'
+           and o.variant = t.variant and o.players = t.players and o.turn_seconds = t.turn_seconds
+           and o.status = 'waiting'",
+        variant,
+        players,
+        turn_seconds
+    )
+    .fetch_all(db)
+    .await?;
+    let mut blocked = std::collections::HashMap::<Uuid, Vec<PlayerId>>::new();
+    for row in rows {
+        blocked.entry(row.player_id).or_default().push(row.blocked_id.into());
+    }
+    Ok(blocked)
 }
 
 /// The last three rated games of players, with whom they were played.

@@ -5,6 +5,7 @@ mod clock;
 mod computer;
 mod ended;
 mod pairing;
+mod retention;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +26,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// And for the clean-up, whose statements may have much to delete.
 const CLEANED_WITHIN: Duration = Duration::from_secs(60);
 
-/// All loops, running until the service stops.
-pub fn start(service: &Arc<Service>) -> JoinSet<()> {
+/// All loops, running until the service stops; guests who have not been heard of for so many days are removed.
+pub fn start(service: &Arc<Service>, guest_days: u32) -> JoinSet<()> {
     let mut loops = JoinSet::new();
     let (alive, begun) = watch::channel(false);
     loops.spawn(clock::beat(service.apart(), alive));
@@ -36,6 +37,7 @@ pub fn start(service: &Arc<Service>) -> JoinSet<()> {
     loops.spawn(clock::write_heard(service.clone()));
     loops.spawn(ended::read_ended(service.clone()));
     loops.spawn(clean_up(service.clone()));
+    loops.spawn(retention::retire_guests(service.clone(), guest_days));
     loops
 }
 

@@ -184,7 +184,9 @@ fn every_example_of_a_request_does_what_the_document_tells() {
         for operation in document.with_body() {
             let errors = schema_errors(&document, operation.schema().unwrap(), &document.example(operation));
             assert!(errors.is_empty(), "{}: {errors:?}", operation.id);
-            let request = world.player.request(operation.method.clone(), &world.path(operation));
+            // Who goes could do nothing of what comes after.
+            let player = if operation.id == "delete_me" { &world.other } else { &world.player };
+            let request = player.request(operation.method.clone(), &world.path(operation));
             let answer = Answer::of(request.json(&document.example(operation))).await;
             let told = &operation.told["responses"][answer.status.as_str()];
             assert!(told.is_object(), "{}: {}", operation.id, answer.text);
@@ -194,6 +196,7 @@ fn every_example_of_a_request_does_what_the_document_tells() {
                 "refresh_session" => "refresh_invalid",
                 "request_rematch" => "game_not_over",
                 "create_personal_token" => "account_needed",
+                "declare_bot" => "account_needed",
                 _ => "",
             };
             // What comes after a game has been resigned comes too late.

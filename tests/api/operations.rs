@@ -115,6 +115,8 @@ pub struct World<'a> {
     pub game: String,
     pub group: String,
     pub member: String,
+    /// Another player.
+    pub other: Player,
 }
 
 impl<'a> World<'a> {
@@ -127,7 +129,8 @@ impl<'a> World<'a> {
         let group = player.post(&path, json!({ "level": "easy" })).await.ok(200);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let (game, member) = (text(&game["id"]), text(&group["members"][1]["id"]));
-        Self { server, player, game, group: text(&group["id"]), member }
+        let other = server.guest("Ben").await;
+        Self { server, player, game, group: text(&group["id"]), member, other }
     }
 
     /// The path of an operation on the things of this world.
@@ -138,7 +141,7 @@ impl<'a> World<'a> {
             _ => &self.player.id,
         };
         let path = operation.path.replace("{id}", id).replace("{member_id}", &self.member);
-        path.replace("{pool}", "kalah-2") + operation.query()
+        path.replace("{player_id}", &self.other.id).replace("{pool}", "kalah-2") + operation.query()
     }
 
     /// Who calls an operation: its player, or for what has a budget by player somebody new every time.

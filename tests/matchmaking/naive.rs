@@ -2,9 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use mancala_server::matching::{Match, Waiting};
+use mancala_server::matching::{Company, Match, Waiting};
 
-const GREATEST_SCORE: f64 = 25.0;
+pub const GREATEST_SCORE: f64 = 25.0;
+
+/// The score of a pair.
+pub fn score(waiting: &[Waiting], i: usize, j: usize) -> f64 {
+    let (a, b) = (&waiting[i], &waiting[j]);
+    a.standing.gap(b.standing) - 2.0 * (a.waited + b.waited) + 100.0 * games_met_in(waiting, &[i, j])
+}
 
 /// Of all pairs that may play, the one with the lowest score, again and again.
 pub fn pairs(waiting: &[Waiting]) -> Vec<Match> {
@@ -15,8 +21,7 @@ pub fn pairs(waiting: &[Waiting]) -> Vec<Match> {
         for (at, &i) in free.iter().enumerate() {
             for &j in &free[at + 1..] {
                 let (a, b) = (&waiting[i], &waiting[j]);
-                let score = a.standing.gap(b.standing) - 2.0 * (a.waited + b.waited)
-                    + 100.0 * games_met_in(waiting, &[i, j]);
+                let score = score(waiting, i, j);
                 let better = best.as_ref().is_none_or(|best| score < best.score);
                 if compatible(a, b) && score <= GREATEST_SCORE && better {
                     best = Some(Match { tickets: vec![i, j], score });
@@ -81,10 +86,17 @@ fn table_of(waiting: &[Waiting], free: &[usize], anchor: usize, seats: usize) ->
     (tickets.len() == seats).then_some(Match { tickets, score })
 }
 
-fn compatible(a: &Waiting, b: &Waiting) -> bool {
+/// Whether two may be in one game, and what a game of several of them must never be.
+pub fn compatible(a: &Waiting, b: &Waiting) -> bool {
     let difference = (a.standing.rating.points() - b.standing.rating.points()).abs();
     let near = |limit: Option<f64>| limit.is_none_or(|limit| difference <= limit);
-    near(a.max_gap) && near(b.max_gap) && !a.blocked.contains(&b.player) && !b.blocked.contains(&a.player)
+    let bots = [a, b].iter().filter(|one| one.company == Company::Bot).count();
+    let minds = [a, b].iter().any(|one| one.company == Company::People);
+    near(a.max_gap)
+        && near(b.max_gap)
+        && !a.blocked.contains(&b.player)
+        && !b.blocked.contains(&a.player)
+        && !(bots == 1 && minds)
 }
 
 /// In how many different games of late any two of these met.

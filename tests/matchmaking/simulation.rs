@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mancala_server::ids::{GameId, PlayerId};
-use mancala_server::matching::{Match, Meeting, Waiting, pair, seat_order, start_share};
+use mancala_server::matching::{Company, Match, Meeting, Waiting, pair, seat_order, start_share};
 use mancala_server::rating::{Deviation, Rating, Standing};
 use mwmatching::Matching;
 use rand::{Rng, RngExt, SeedableRng};
@@ -148,6 +148,7 @@ pub fn run(arrivals: &[Arrival], seats: usize) -> Outcome {
             max_gap: arrivals[*number].max_gap,
             recent: Vec::new(),
             blocked: Vec::new(),
+            company: Company::People,
         };
         let waiting: Vec<Waiting> = queue.iter().map(ticket).collect();
         let mut matched = BTreeSet::new();
@@ -226,6 +227,7 @@ pub fn regulars(seed: u64, people: usize, seats: usize, games: usize, memory: bo
             max_gap: None,
             recent: if memory { recent[*person].clone() } else { Vec::new() },
             blocked: Vec::new(),
+            company: Company::People,
         };
         let waiting: Vec<Waiting> = queue.iter().map(ticket).collect();
         for made in pair(&waiting, seats) {

@@ -42,6 +42,15 @@ impl Player {
         self.send(Method::PATCH, path, Some(body)).await
     }
 
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.send(Method::PUT, path, Some(body)).await
+    }
+
+    /// Deletes the player, with this body.
+    pub async fn go(&self, body: Value) -> Answer {
+        self.send(Method::DELETE, "/v1/me", Some(body)).await
+    }
+
     pub async fn delete(&self, path: &str) -> Answer {
         self.send(Method::DELETE, path, None).await
     }

@@ -194,6 +194,7 @@ impl TestServer {
             address_limit: 0,
             player_budgets: PlayerBudgets::OFF,
             trusted_proxies: TrustedProxies::default(),
+            guest_days: 0,
             // Filled in the background at the first hard move of every test's server.
             tables: Memory::server(2),
             transport: Transport::default(),
@@ -271,6 +272,25 @@ impl TestServer {
     pub async fn becomes_account(&self, player: &Player) {
         let sql = "update player set kind = 'account' where id = $1::text::uuid";
         sqlx::query(sql).bind(&player.id).execute(&mut self.database().await).await.unwrap();
+    }
+
+    /// A new player with an account.
+    pub async fn account(&self, name: &str) -> Player {
+        let player = self.guest(name).await;
+        let mut database = self.database().await;
+        let account = "insert into account (player_id, username, canonical, password)
+                       values ($1::text::uuid, 'user-' || $1, 'user' || $1, 'secret-hash')";
+        sqlx::query(account).bind(&player.id).execute(&mut database).await.unwrap();
+        let kind = "update player set kind = 'account' where id = $1::text::uuid";
+        sqlx::query(kind).bind(&player.id).execute(&mut database).await.unwrap();
+        player
+    }
+
+    /// A new bot.
+    pub async fn bot(&self, name: &str) -> Player {
+        let bot = self.account(name).await;
+        bot.put("/v1/me/bot", json!({})).await.ok(200);
+        bot
     }
 
     /// Guests in a new group that have started its first game: the players in seat order, the group, the game.

@@ -61,6 +61,15 @@ impl TestServer {
         sqlx::query(sql).bind(seconds).execute(&mut self.database().await).await.unwrap();
     }
 
+    /// Has those who wait paired a few times.
+    pub async fn rounds(&self) {
+        for _ in 0..3 {
+            self.service().pair_all().await.unwrap();
+            // The server's own round may have had the queue.
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    }
+
     /// The same with new guests.
     pub async fn ranked_game(&self, variant: &str, players: usize) -> (Vec<Player>, Value) {
         let mut people = Vec::new();

@@ -1,0 +1,87 @@
+//! Players whom a player does not want to meet.
+
+use super::{Error, Result, Service};
+use crate::ids::PlayerId;
+use crate::store::{self, BLOCKS_PAGE, BlockRow, PlayerKind, PlayerRow};
+
+/// How many players one can block: matchmaking looks at all blocks of those who wait.
+const MOST: i64 = 1_000;
+
+impl Service {
+    /// Blocks a player. Once this is done no game that matchmaking makes has both. Repeating it changes nothing.
+    ///
+    /// # Errors
+    /// `PlayerNotFound`, `OwnPlayer`, `TooManyBlocks`.
+    pub async fn block(&self, player: PlayerId, blocked: PlayerId) -> Result<()> {
+        if player == blocked {
+            return Err(Error::OwnPlayer);
+        }
+        let both = [player, blocked];
+        let mut tx = self.database.begin().await?;
+        if !store::hold_players(&mut tx, &both).await? {
+            return Err(Error::PlayerNotFound);
+        }
+        // A match that is being made of the two is made before this, or sees it.
+        store::lock_open_tickets(&mut tx, &both).await?;
+        store::insert_block(&mut tx, player, blocked, MOST).await?;
+        store::block(&mut tx, player, blocked).await?.ok_or(Error::TooManyBlocks { most: MOST })?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Ends a block. Repeating it changes nothing.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn unblock(&self, player: PlayerId, blocked: PlayerId) -> Result<()> {
+        let mut db = self.database.connection().await?;
+        store::delete_block(&mut db, player, blocked).await?;
+        db.done();
+        Ok(())
+    }
+
+    /// A block of `player`.
+    ///
+    /// # Errors
+    /// `BlockNotFound`.
+    pub async fn block_of(&self, player: PlayerId, blocked: PlayerId) -> Result<BlockRow> {
+        let mut db = self.database.connection().await?;
+        let block = store::block(&mut db, player, blocked).await?;
+        db.done();
+        block.ok_or(Error::BlockNotFound)
+    }
+
+    /// A page of those whom `player` has blocked, after this one, and whether there are more.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn blocks(&self, player: PlayerId, after: Option<PlayerId>) -> Result<(Vec<BlockRow>, bool)> {
+        let mut db = self.database.connection().await?;
+        let mut blocks = store::blocks(&mut db, player, after).await?;
+        db.done();
+        let more = blocks.len() > BLOCKS_PAGE;
+        blocks.truncate(BLOCKS_PAGE);
+        Ok((blocks, more))
+    }
+
+    /// Declares that a program plays for an account, for good. Repeating it changes nothing.
+    ///
+    /// # Errors
+    /// `PlayerNotFound`; `AccountNeeded` of a guest; `BotTooLate` after a ranked game.
+    pub async fn declare_bot(&self, player: PlayerId) -> Result<PlayerRow> {
+        let mut tx = self.database.begin().await?;
+        store::lock_open_tickets(&mut tx, &[player]).await?;
+        let made = store::make_bot(&mut tx, player).await?;
+        let row = store::player(&mut tx, player).await?.ok_or(Error::PlayerNotFound)?;
+        match row.kind {
+            PlayerKind::Bot => {
+                if made {
+                    tx.commit().await?;
+                }
+                Ok(row)
+            }
+            PlayerKind::Account => Err(Error::BotTooLate),
+            PlayerKind::Guest => Err(Error::AccountNeeded),
+            PlayerKind::Deleted => Err(Error::PlayerNotFound),
+        }
+    }
+}

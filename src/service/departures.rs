@@ -1,0 +1,133 @@
+//! How players go: by their own wish, or as guests who have not been heard of for long.
+//!
+//! First everything ends that others take part in, by the ways in which a player would end it. Then one transaction
+//! removes what belonged to the player alone. A crash in between leaves a player who has resigned here and there and can
+//! ask again. What a request of the same player begins in between is found by that transaction, which then gives way;
+//! what comes later finds the player gone ([`store::hold_players`]).
+
+use super::{Conflict, Error, Result, Service};
+use crate::account::TokenError;
+use crate::ids::PlayerId;
+use crate::store::{self, IdleGuest, PlayerKind, Ties};
+
+/// How often something new may have begun while the rest was ended.
+const ATTEMPTS: usize = 16;
+/// How many guests are looked at in one go.
+const GUESTS: i64 = 100;
+
+impl Service {
+    /// Deletes a player, who proves to be its owner by the password of the account. The games stay, with
+    /// [`store::NAME_OF_THE_DELETED`] in them.
+    ///
+    /// # Errors
+    /// A token of somebody who is gone already; `PasswordNeeded` of an account; `Busy`.
+    pub async fn delete_player(&self, player: PlayerId, password: Option<&str>) -> Result<()> {
+        let mut db = self.database.connection().await?;
+        let row = store::player(&mut db, player).await?.ok_or(Error::PlayerNotFound)?;
+        db.done();
+        match row.kind {
+            PlayerKind::Deleted => return Err(Error::Token(TokenError::Invalid)),
+            PlayerKind::Guest => {}
+            PlayerKind::Account | PlayerKind::Bot => self.confirm_owner(player, password).await?,
+        }
+        self.remove(player, row.kind).await
+    }
+
+    /// JOIN HERE: whether `password` is that of the account. The verification of passwords belongs in this place, before
+    /// anything has been changed; until then any password will do.
+    async fn confirm_owner(&self, _player: PlayerId, password: Option<&str>) -> Result<()> {
+        let _password = password.ok_or(Error::PasswordNeeded)?;
+        Ok(())
+    }
+
+    /// Ends everything that others take part in, then removes what belonged to the player alone.
+    async fn remove(&self, player: PlayerId, kind: PlayerKind) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let mut db = self.database.connection().await?;
+            let ties = store::ties(&mut db, player).await?;
+            db.done();
+            self.cut(player, ties).await?;
+            if self.forget_player(player, kind).await? {
+                return Ok(());
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// Ends the waiting, leaves the groups, resigns the games: in this order, so that no game begins in between.
+    async fn cut(&self, player: PlayerId, ties: Ties) -> Result<()> {
+        let Ties { ticket, groups, games } = ties;
+        if let Some(ticket) = ticket {
+            match self.cancel_ticket(player, ticket).await {
+                Ok(_) | Err(Error::TicketMatched { .. } | Error::TicketNotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for group in groups {
+            match self.leave_group(player, group).await {
+                Ok(()) | Err(Error::NotMember | Error::GroupNotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for game in games {
+            let over = [Conflict::GameOver, Conflict::AlreadyPlaced];
+            match self.resign(player, game).await {
+                Ok(_) => {}
+                Err(Error::Conflict { conflict, .. }) if over.contains(&conflict) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The one transaction in which a player goes. False: something has begun since, which has to end first.
+    async fn forget_player(&self, player: PlayerId, kind: PlayerKind) -> Result<bool> {
+        let mut tx = self.database.begin().await?;
+        match store::lock_going(&mut tx, player).await? {
+            // Another request of the same player has been faster.
+            None => return Ok(true),
+            // The guest has just registered: no account goes without its password, or as an idle guest.
+            Some(now) if now != kind => return Err(Error::Busy),
+            Some(_) => {}
+        }
+        if !store::ties(&mut tx, player).await?.is_empty() {
+            return Ok(false);
+        }
+        // JOIN HERE: these sessions are to be refused at once, by this process too.
+        let _ended = store::end_sessions(&mut tx, player).await?;
+        store::delete_player(&mut tx, player).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Removes guests who have not been heard of for so many days, of a page of them after this one: those of whom
+    /// nobody knows without a trace, the others as if they had asked for it. Where the next page begins; `None` at the
+    /// end. Safe to do in several processes at once.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn retire_guests(&self, days: f64, after: Option<PlayerId>) -> Result<Option<PlayerId>> {
+        let mut db = self.database.connection().await?;
+        let (last, idle) = store::idle_guests(&mut db, after, days, GUESTS).await?;
+        db.done();
+        for IdleGuest { player, unknown } in idle {
+            let gone =
+                if unknown { self.erase(player).await } else { self.remove(player, PlayerKind::Guest).await };
+            // One of them must not keep the others.
+            if let Err(error) = gone {
+                tracing::warn!(error.message = %error, player.id = %player, "an idle guest stays for now");
+            }
+        }
+        Ok(last)
+    }
+
+    async fn erase(&self, player: PlayerId) -> Result<()> {
+        let mut tx = self.database.begin().await?;
+        match store::erase_guest(&mut tx, player).await {
+            Ok(()) => Ok(tx.commit().await?),
+            // The guest has come back this very moment, and stays.
+            Err(error) if store::broken_constraint(&error).is_some() => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
