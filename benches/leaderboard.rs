@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use mancala_server::account::{Identity, SigningKeys};
+use mancala_server::account::{Cost, Identity, SigningKeys};
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::ids::SessionId;
@@ -43,6 +43,7 @@ fn main() {
         listener: TcpListener::bind("127.0.0.1:0").expect("a free port"),
         database: database.clone(),
         keys: SigningKeys::parse(KEY).expect("a key"),
+        password_cost: Cost::default(),
         embedded: None,
         address_limit: 0,
         cors_origins: Vec::new(),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mancala_server::account::SigningKeys;
+use mancala_server::account::{Cost, SigningKeys};
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::server::{Settings, start};
@@ -35,6 +35,7 @@ fn main() {
         listener: TcpListener::bind("127.0.0.1:0").expect("a free port"),
         database: PgConnectOptions::from_str(cluster.url()).expect("its own URL"),
         keys: SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
+        password_cost: Cost::default(),
         embedded: None,
         address_limit: 0,
         cors_origins: Vec::new(),

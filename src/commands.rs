@@ -19,7 +19,7 @@ use rand::RngExt;
 use sqlx::postgres::PgConnectOptions;
 use tokio_util::sync::CancellationToken;
 
-use crate::account::SigningKeys;
+use crate::account::{Cost, SigningKeys};
 use crate::config::{Command, CommandLine, Database, Serve};
 use crate::cpu::kalah::book::{self, Effort};
 use crate::cpu::{Computers, Memory};
@@ -72,7 +72,7 @@ fn say(line: &str) {
 
 fn serve(options: Serve) -> Outcome {
     init_logs(&options.log)?;
-    let Serve { listen, database, jwt_keys, cors_origins, address_limit, table_mb, .. } = options;
+    let Serve { listen, database, jwt_keys, argon2, cors_origins, address_limit, table_mb, .. } = options;
     let tables = Memory::server(table_mb);
     let listener = TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
     if let Some(url) = database.url()? {
@@ -82,8 +82,16 @@ fn serve(options: Serve) -> Outcome {
         )?;
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(&url).map_err(|e| format!("DATABASE_URL: {e}"))?;
-        let settings =
-            Settings { listener, database, keys, embedded: None, address_limit, cors_origins, tables };
+        let settings = Settings {
+            listener,
+            database,
+            keys,
+            password_cost: argon2,
+            embedded: None,
+            address_limit,
+            cors_origins,
+            tables,
+        };
         return block_on(serve_until_stopped(settings));
     }
     let home = database.data_dir.unwrap_or_else(default_home);
@@ -95,7 +103,16 @@ fn serve(options: Serve) -> Outcome {
         let keys = SigningKeys::parse(&keys)?;
         let database = PgConnectOptions::from_str(url)?;
         let embedded = Some(embedded);
-        let settings = Settings { listener, database, keys, embedded, address_limit, cors_origins, tables };
+        let settings = Settings {
+            listener,
+            database,
+            keys,
+            password_cost: argon2,
+            embedded,
+            address_limit,
+            cors_origins,
+            tables,
+        };
         block_on(serve_until_stopped(settings))
     })
 }
@@ -239,7 +256,7 @@ async fn service_on(url: &str) -> Result<Service, Failure> {
     // It signs nothing.
     let unused = SigningKeys::parse(&STANDARD.encode([0; 32]))?;
     let (metrics, stopping) = (Arc::new(Metrics::new()), CancellationToken::new());
-    Ok(Service::new(database, unused, metrics, stopping, Memory::default()))
+    Ok(Service::new(database, unused, Cost::default(), metrics, stopping, Memory::default()))
 }
 
 async fn audit(service: &Service) -> Outcome {

@@ -16,7 +16,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use utoipa_actix_web::AppExt;
 
-use crate::account::SigningKeys;
+use crate::account::{Cost, SigningKeys};
 use crate::cpu::Memory;
 use crate::embedded::Liveness;
 use crate::service::Service;
@@ -41,6 +41,8 @@ pub struct Settings {
     pub database: PgConnectOptions,
     /// Which keys sign and verify access tokens.
     pub keys: SigningKeys,
+    /// What a password costs to hash.
+    pub password_cost: Cost,
     /// Whether the embedded database runs, where there is one.
     pub embedded: Option<Liveness>,
     /// Guests, joins and refreshes a minute for one address; 0 is no limit.
@@ -85,8 +87,14 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let own = Database::new(database.clone());
     let stopping = CancellationToken::new();
     let metrics = Arc::new(Metrics::new());
-    let service =
-        Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone(), settings.tables));
+    let service = Arc::new(Service::new(
+        own,
+        settings.keys,
+        settings.password_cost,
+        metrics.clone(),
+        stopping.clone(),
+        settings.tables,
+    ));
     let limits = Data::new(http::Limits::new(settings.address_limit));
     let loops = worker::start(&service);
     let address = settings.listener.local_addr()?;

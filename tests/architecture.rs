@@ -16,7 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("matching", &["rating", "ids"]),
     ("telemetry", &[]),
     ("embedded", &[]),
-    ("config", &["cpu"]),
+    ("config", &["account", "cpu"]),
     ("cpu", &["engine"]),
     ("account", &["ids"]),
     ("options", &["engine", "cpu"]),

@@ -26,7 +26,7 @@ use super::problem::{Problem, ProblemCode};
     ),
     servers((url = "/", description = "The server that serves this document.")),
     tags(
-        (name = "identity", description = "Guests and the tokens of their devices."),
+        (name = "identity", description = "Guests, accounts, and the devices that are signed in."),
         (name = "players", description = "Players as others see them."),
         (name = "games", description = "Making, reading and listing games."),
         (name = "ratings", description = "What ranked games make of players: ratings, receipts, leaderboards."),
@@ -51,7 +51,7 @@ pub fn document() -> Value {
                 .scheme(HttpAuthScheme::Bearer)
                 .bearer_format("JWT")
                 .description(Some(
-                    "An access token, as POST /v1/guests and POST /v1/sessions/refresh give it.",
+                    "An access token, as POST /v1/guests, POST /v1/accounts, POST /v1/sessions and POST /v1/sessions/refresh give it.",
                 ))
                 .build(),
         ),
@@ -135,6 +135,20 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
     match operation {
         "create_guest" => &[C::RateLimited],
         "refresh_session" => &[C::RefreshInvalid, C::RefreshReused, C::RateLimited],
+        "create_account" => &[
+            C::AlreadyRegistered,
+            C::UsernameTaken,
+            C::UsernameReserved,
+            C::WeakPassword,
+            C::PlayerNotFound,
+            C::SignInBusy,
+            C::RateLimited,
+        ],
+        "create_session" => &[C::WrongCredentials, C::GuestWouldBeLost, C::SignInBusy, C::RateLimited],
+        "recover_account" => &[C::WrongCredentials, C::WeakPassword, C::SignInBusy, C::RateLimited],
+        "change_password" => &[C::AccountNeeded, C::WrongPassword, C::WeakPassword, C::SignInBusy],
+        "create_recovery_codes" => &[C::AccountNeeded, C::WrongPassword, C::SignInBusy],
+        "delete_session" => &[C::SessionNotFound],
         "get_me" | "update_me" | "get_player" => &[C::PlayerNotFound],
         "list_player_games" | "list_ratings" | "list_rating_history" | "get_statistics" => {
             &[C::PlayerNotFound]

@@ -1,5 +1,6 @@
 //! The HTTP side: routes and wire types. A handler extracts, parses, calls one use case and answers.
 
+mod accounts;
 mod analysis;
 mod body;
 mod caller;
@@ -13,6 +14,7 @@ mod health;
 mod hints;
 mod leaderboards;
 mod limits;
+mod me;
 mod objects;
 mod outlook;
 mod play;
@@ -22,6 +24,7 @@ mod ratings;
 mod records;
 mod reviews;
 mod routes;
+mod sessions;
 mod statistics;
 mod strict;
 mod tickets;
@@ -51,10 +54,22 @@ use routes::unknown;
 pub fn operations(config: &mut ServiceConfig) {
     let v1 = scope::scope("/v1")
         .service(guests::create_guest)
-        .service(guests::refresh_session)
-        .service(guests::delete_current_session)
-        .service(guests::get_me)
-        .service(guests::update_me)
+        .service(accounts::create_account)
+        .service(sessions::create_session)
+        .service(sessions::list_sessions)
+        .service(sessions::delete_sessions)
+        .service(sessions::refresh_session)
+        .service(sessions::recover_account)
+        .service(sessions::delete_current_session)
+        // Whatever else is done to these is not done to a session with such an id.
+        .route("/sessions/refresh", web::route().to(unknown))
+        .route("/sessions/recovery", web::route().to(unknown))
+        .route("/sessions/current", web::route().to(unknown))
+        .service(sessions::delete_session)
+        .service(me::get_me)
+        .service(me::update_me)
+        .service(me::change_password)
+        .service(me::create_recovery_codes)
         .service(guests::get_player)
         .service(games::list_player_games)
         .service(ratings::list_ratings)

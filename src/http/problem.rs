@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::objects::Game;
-use crate::account::TokenError;
+use crate::account::{PasswordError, TokenError};
 use crate::engine::{ActionError, SowError};
 use crate::ids::{GameId, TicketId};
 use crate::options::OptionsError;
@@ -46,6 +46,9 @@ codes! {
     TokenExpired = "token_expired", UNAUTHORIZED, "The access token has expired.";
     RefreshInvalid = "refresh_invalid", UNAUTHORIZED, "The refresh token is not valid.";
     RefreshReused = "refresh_reused", UNAUTHORIZED, "The refresh token had been used before; its session has been ended.";
+    WrongCredentials = "wrong_credentials", UNAUTHORIZED, "The username is unknown, or the password or recovery code is wrong.";
+    WrongPassword = "wrong_password", FORBIDDEN, "The password is wrong.";
+    AccountNeeded = "account_needed", FORBIDDEN, "Only accounts can do that: register first.";
     NotSeated = "not_seated", FORBIDDEN, "You have no seat in this game.";
     NotMember = "not_member", FORBIDDEN, "You are not a member of this group.";
     NotHost = "not_host", FORBIDDEN, "Only the host of the group can do that.";
@@ -56,6 +59,7 @@ codes! {
     MemberNotFound = "member_not_found", NOT_FOUND, "The group has no such computer member.";
     PlayerNotFound = "player_not_found", NOT_FOUND, "There is no such player.";
     TicketNotFound = "ticket_not_found", NOT_FOUND, "There is no such ticket, or not for you.";
+    SessionNotFound = "session_not_found", NOT_FOUND, "You have no such session.";
     PoolNotFound = "pool_not_found", NOT_FOUND, "There is no such pool.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
@@ -77,11 +81,16 @@ codes! {
     RankedGame = "ranked_game", CONFLICT, "There is no help in a ranked game that is being played.";
     NotRanked = "not_ranked", CONFLICT, "The game is not ranked.";
     NotReviewable = "not_reviewable", CONFLICT, "Only finished games of Kalah between two players have a review.";
+    UsernameTaken = "username_taken", CONFLICT, "The username is taken, or looks like one that is.";
+    AlreadyRegistered = "already_registered", CONFLICT, "You have an account already.";
+    GuestWouldBeLost = "guest_would_be_lost", CONFLICT, "As a guest you have something that no account gets.";
     Busy = "busy", CONFLICT, "Too many changes at once.";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than 64 KiB.";
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json.";
     UnknownField = "unknown_field", UNPROCESSABLE_ENTITY, "The body has a field that the operation does not know.";
     InvalidValue = "invalid_value", UNPROCESSABLE_ENTITY, "A value of the body is missing, of the wrong type or out of range.";
+    UsernameReserved = "username_reserved", UNPROCESSABLE_ENTITY, "The username is reserved.";
+    WeakPassword = "weak_password", UNPROCESSABLE_ENTITY, "The password is among the first that an attacker would try.";
     PitOutOfRange = "pit_out_of_range", UNPROCESSABLE_ENTITY, "There is no such pit.";
     PitEmpty = "pit_empty", UNPROCESSABLE_ENTITY, "The pit is empty.";
     InvalidPosition = "invalid_position", UNPROCESSABLE_ENTITY, "The position cannot be.";
@@ -94,6 +103,7 @@ codes! {
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests.";
     Cooldown = "cooldown", TOO_MANY_REQUESTS, "There is a pause after ranked games that began without you.";
     ThinkingBusy = "thinking_busy", TOO_MANY_REQUESTS, "The computer has too much to think about.";
+    SignInBusy = "sign_in_busy", TOO_MANY_REQUESTS, "Too many are signing in.";
     Internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong on our side.";
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service is not ready.";
 }
@@ -209,6 +219,23 @@ impl Failure {
         Self::field(ProblemCode::InvalidValue, &format!("{pointer}/{}", error.field), error.to_string())
     }
 
+    /// A password, at `pointer`, that cannot be set.
+    pub fn password(pointer: &str, error: PasswordError) -> Self {
+        let code = match error {
+            PasswordError::Length => ProblemCode::InvalidValue,
+            PasswordError::Weak => ProblemCode::WeakPassword,
+        };
+        Self::field(code, pointer, error.to_string())
+    }
+
+    /// What went wrong where a body has both `password` and `new_password`, or only the latter.
+    pub fn about_new_password(error: service::Error) -> Self {
+        match error {
+            service::Error::Password(inner) => Self::password("/new_password", inner),
+            other => other.into(),
+        }
+    }
+
     /// The document, for `request_id` where the log tells more.
     pub fn problem(&self, request_id: Option<String>) -> Problem {
         Problem {
@@ -294,10 +321,23 @@ impl From<service::Error> for Failure {
             E::Ranked => ProblemCode::RankedGame,
             E::NotRanked => ProblemCode::NotRanked,
             E::NotReviewable => ProblemCode::NotReviewable,
+            E::UsernameTaken => {
+                return Self::field(ProblemCode::UsernameTaken, "/username", error.to_string());
+            }
+            E::AlreadyRegistered => ProblemCode::AlreadyRegistered,
+            E::AccountNeeded => ProblemCode::AccountNeeded,
+            E::Password(inner) => return Self::password("/password", *inner),
+            E::WrongCredentials => ProblemCode::WrongCredentials,
+            E::WrongPassword => ProblemCode::WrongPassword,
+            E::GuestWouldBeLost => ProblemCode::GuestWouldBeLost,
+            E::SessionNotFound => ProblemCode::SessionNotFound,
+            E::SignInBusy { seconds } => {
+                return Self::new(ProblemCode::SignInBusy, error.to_string()).retry_after(*seconds);
+            }
             E::ThinkingBusy { seconds } => {
                 return Self::new(ProblemCode::ThinkingBusy, error.to_string()).retry_after(*seconds);
             }
-            E::ThinkingFailed => {
+            E::ThinkingFailed | E::HashingFailed => {
                 return Self::new(ProblemCode::Internal, "the request could not be carried out");
             }
             E::Busy => ProblemCode::Busy,

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 
 mod abandoned;
+mod accounts;
 mod analysis;
 mod audit;
 mod away;
@@ -25,11 +26,13 @@ mod leases;
 mod ledgers;
 mod limits;
 mod lists;
+mod me;
 mod metrics;
 mod moves;
 mod no_shows;
 mod operations;
 mod outlook;
+mod passwords;
 mod polling;
 mod positions;
 mod previews;
@@ -41,6 +44,7 @@ mod rematch;
 mod resign_and_leave;
 mod reviews;
 mod round_trips;
+mod sessions;
 mod start;
 mod statistics;
 mod thinking;

@@ -4,7 +4,7 @@
 mod client;
 mod ranked;
 
-pub use client::{Answer, Player, at_once, number, of_seats, play_on, play_out, raw, text};
+pub use client::{Answer, PASSWORD, Player, at_once, number, of_seats, play_on, play_out, raw, text};
 pub use ranked::Table;
 
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
-use mancala_server::account::SigningKeys;
+use mancala_server::account::{Cost, SigningKeys};
 use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::server::{Server, Settings, start};
@@ -27,6 +27,11 @@ use tokio::runtime::Runtime;
 
 /// The key that signs the access tokens of every test server.
 pub const KEY: &str = "dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz";
+
+/// What a password costs in tests: next to nothing, which the command line would refuse.
+pub fn cheap() -> Cost {
+    Cost::new(64, 1, 1).unwrap()
+}
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static POSTGRES: LazyLock<Postgres> = LazyLock::new(Postgres::prepare);
@@ -167,11 +172,26 @@ impl TestServer {
         Self::on_with(database, 0, KEY).await
     }
 
+    /// One more, where passwords cost this much.
+    pub async fn another_at_cost(&self, password_cost: Cost) -> Self {
+        Self::start_with(self.database.clone(), 0, KEY, password_cost).await
+    }
+
     async fn on_with(database: PgConnectOptions, address_limit: u32, keys: &str) -> Self {
+        Self::start_with(database, address_limit, keys, cheap()).await
+    }
+
+    async fn start_with(
+        database: PgConnectOptions,
+        address_limit: u32,
+        keys: &str,
+        password_cost: Cost,
+    ) -> Self {
         let settings = Settings {
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             database: database.clone(),
             keys: SigningKeys::parse(keys).unwrap(),
+            password_cost,
             embedded: None,
             address_limit,
             // Filled in the background at the first hard move of every test's server.
@@ -237,13 +257,15 @@ impl TestServer {
     pub async fn guest(&self, name: &str) -> Player {
         let nobody = self.nobody();
         let made = nobody.post("/v1/guests", json!({ "name": name })).await.ok(201);
-        let text = |field: &Value| field.as_str().unwrap().to_owned();
-        Player {
-            id: text(&made["player"]["id"]),
-            token: Some(text(&made["access_token"])),
-            refresh: text(&made["refresh_token"]),
-            ..nobody
-        }
+        nobody.signed_in(&made)
+    }
+
+    /// A new account with the password [`PASSWORD`].
+    pub async fn account(&self, username: &str) -> Player {
+        let nobody = self.nobody();
+        let new = json!({ "username": username, "password": PASSWORD, "device": "first" });
+        let made = nobody.post("/v1/accounts", new).await.ok(201);
+        nobody.signed_in(&made)
     }
 
     /// Guests in a new group that have started its first game: the players in seat order, the group, the game.
