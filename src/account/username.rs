@@ -101,7 +101,9 @@ impl CanonicalName {
     /// The canonical form of any text; of too long a one, that of its beginning, which nobody has registered.
     pub fn of(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(MAX_BYTES)];
-        let letters: String = in_lower_case(text).chars().filter(|c| !is_separator(*c)).collect();
+        let letters = in_lower_case(text);
+        // Nobody has a name with control characters, and the database could not be asked for one.
+        let letters: String = letters.chars().filter(|c| !is_separator(*c) && !c.is_control()).collect();
         // The look-alike that UTS 39 chooses may be a capital: 0 becomes O.
         Self(skeleton(&letters).collect::<String>().to_lowercase())
     }

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use utoipa::ToSchema;
 
 use super::body::Body;
-use super::caller::Caller;
+use super::caller::{Caller, Viewer};
 use super::limits::AddressBudget;
 use super::me::{RecoveryCodes, name};
 use super::objects::Player;
@@ -66,6 +66,7 @@ pub struct Registered {
 pub async fn create_account(
     service: Data<Service>,
     _budget: AddressBudget,
+    _good: Viewer,
     caller: Option<Caller>,
     request: HttpRequest,
     body: Body<NewAccount>,

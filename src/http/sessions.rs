@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use utoipa::ToSchema;
 
 use super::body::Body;
-use super::caller::Caller;
+use super::caller::{Caller, Viewer};
 use super::limits::AddressBudget;
 use super::objects::Player;
 use super::problem::{Failure, ProblemCode};
@@ -160,6 +160,7 @@ pub struct SessionList {
 pub async fn create_session(
     service: Data<Service>,
     _budget: AddressBudget,
+    _good: Viewer,
     caller: Option<Caller>,
     request: HttpRequest,
     body: Body<Credentials>,

@@ -140,10 +140,10 @@ pub async fn update_player(
     preferences: Option<&Value>,
 ) -> Result<()> {
     sqlx::query!(
-        "update player set name = coalesce($2, name), preferences = coalesce($3, preferences) where id = $1",
+        "update player set name = coalesce($2, name), preferences = coalesce($3::text::json, preferences) where id = $1",
         id.uuid(),
         name.map(Name::as_str),
-        preferences
+        preferences.map(Value::to_string)
     )
     .execute(db)
     .await?;

@@ -95,7 +95,10 @@ fn passwords_that_everybody_knows_are_refused() {
             let body = json!({ "username": "mafalda", "password": password, "name": "Lisbonne" });
             let problem = nobody.post("/v1/accounts", body).await.problem(422, code);
             assert_eq!(problem["errors"][0]["pointer"], "/password");
-            assert!(!problem.to_string().contains(password), "a password is never repeated");
+            assert!(
+                password == "password" || !problem.to_string().contains(password),
+                "it is never repeated"
+            );
         }
         assert_eq!(server.everything().await, before);
         let ana = server.account("ana").await;
