@@ -9,12 +9,9 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use mancala_server::account::SigningKeys;
-use mancala_server::budget::PlayerBudgets;
-use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::ids::SessionId;
-use mancala_server::proxies::TrustedProxies;
-use mancala_server::server::{Settings, Transport, start};
+use mancala_server::server::{Settings, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -41,18 +38,11 @@ fn main() {
     let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
     let database = PgConnectOptions::from_str(cluster.url()).expect("its own URL");
     let runtime = Runtime::new().expect("a runtime");
-    let settings = Settings {
-        listener: TcpListener::bind("127.0.0.1:0").expect("a free port"),
-        database: database.clone(),
-        keys: SigningKeys::parse(KEY).expect("a key"),
-        embedded: None,
-        address_limit: 0,
-        player_budgets: PlayerBudgets::OFF,
-        trusted_proxies: TrustedProxies::default(),
-        transport: Transport::default(),
-        guest_days: 0,
-        tables: Memory::server(2),
-    };
+    let settings = Settings::unlimited(
+        TcpListener::bind("127.0.0.1:0").expect("a free port"),
+        database.clone(),
+        SigningKeys::parse(KEY).expect("a key"),
+    );
     let server = runtime.block_on(start(settings)).expect("the server starts");
     runtime.block_on(measure(server.address(), &database));
     runtime.block_on(server.stop());

@@ -14,11 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mancala_server::account::SigningKeys;
-use mancala_server::budget::PlayerBudgets;
-use mancala_server::cpu::Memory;
 use mancala_server::embedded::{Cluster, Durability};
-use mancala_server::proxies::TrustedProxies;
-use mancala_server::server::{Settings, Transport, start};
+use mancala_server::server::{Settings, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use tokio::runtime::Runtime;
@@ -33,18 +30,11 @@ fn main() {
     let home = std::env::temp_dir().join(format!("mancala-bench-{}", std::process::id()));
     let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
     let runtime = Runtime::new().expect("a runtime");
-    let settings = Settings {
-        listener: TcpListener::bind("127.0.0.1:0").expect("a free port"),
-        database: PgConnectOptions::from_str(cluster.url()).expect("its own URL"),
-        keys: SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
-        embedded: None,
-        address_limit: 0,
-        player_budgets: PlayerBudgets::OFF,
-        trusted_proxies: TrustedProxies::default(),
-        transport: Transport::default(),
-        guest_days: 0,
-        tables: Memory::server(2),
-    };
+    let settings = Settings::unlimited(
+        TcpListener::bind("127.0.0.1:0").expect("a free port"),
+        PgConnectOptions::from_str(cluster.url()).expect("its own URL"),
+        SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
+    );
     let server = runtime.block_on(start(settings)).expect("the server starts");
     let script = prepare_pgbench(&cluster, &home);
     let (mut moves, mut transactions) = (Vec::new(), Vec::new());

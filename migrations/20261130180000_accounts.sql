@@ -7,7 +7,7 @@ create table account (
     canonical text not null constraint account_username_unique unique,
     password text not null,
     created_at timestamptz not null default now(),
-    password_changed_at timestamptz not null default now()
+    password_changed_at timestamptz not null default clock_timestamp()
 );
 comment on column account.username is 'as it is shown to its owner';
 comment on column account.canonical is 'what two usernames that look alike have in common';
@@ -27,6 +27,8 @@ comment on column session.last_used_at is 'when its tokens were last renewed';
 -- Access tokens of sessions that have just ended are refused although they are still good by themselves.
 create index session_just_ended on session (revoked_at) where revoked_at is not null;
 create index session_by_use on session (last_used_at) where revoked_at is null;
+create index session_by_age on session (created_at) where revoked_at is null;
+create index refresh_token_by_session on refresh_token (session_id);
 
 -- Tokens for programs, which do less than their owner may.
 create table personal_token (
@@ -53,15 +55,14 @@ create table block (
 create index block_by_blocked on block (blocked_id);
 comment on table block is 'players whom a player does not want to meet';
 
-alter table player add column preferences jsonb not null default '{}';
-comment on column player.preferences is 'a small object, kept for the clients of the player';
+alter table player add column preferences json not null default '{}';
+comment on column player.preferences is 'a small object, kept as it was written for the clients of the player; nothing here looks into it';
 
 alter table ticket add column with_bots boolean not null default false;
 comment on column ticket.with_bots is 'whether a person is willing to meet bots; bots meet one another anyhow';
 
 -- What belongs to one player is told to that player, and goes with the player; and to remove a player the database looks
 -- for what still points there.
-create index if not exists refresh_token_by_session on refresh_token (session_id);
 create index ticket_by_player on ticket (player_id, id);
 create index opponent_by_opponent on opponent (opponent_id);
 -- Guests who have not been heard of for long are looked for in the order of their making.

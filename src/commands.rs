@@ -19,7 +19,7 @@ use rand::RngExt;
 use sqlx::postgres::PgConnectOptions;
 use tokio_util::sync::CancellationToken;
 
-use crate::account::SigningKeys;
+use crate::account::{Cost, SigningKeys};
 use crate::config::{Command, CommandLine, Database, Serve};
 use crate::cpu::kalah::book::{self, Effort};
 use crate::cpu::{Computers, Memory};
@@ -89,6 +89,7 @@ fn serve(options: Serve) -> Outcome {
         listener,
         database,
         keys,
+        password_cost: options.argon2,
         embedded,
         address_limit: options.address_limit,
         player_budgets: options.limits,
@@ -254,7 +255,7 @@ async fn service_on(url: &str) -> Result<Service, Failure> {
     // It signs nothing.
     let unused = SigningKeys::parse(&STANDARD.encode([0; 32]))?;
     let (metrics, stopping) = (Arc::new(Metrics::new()), CancellationToken::new());
-    Ok(Service::new(database, unused, metrics, stopping, Memory::default()))
+    Ok(Service::new(database, unused, Cost::default(), metrics, stopping, Memory::default()))
 }
 
 async fn audit(service: &Service) -> Outcome {

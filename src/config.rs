@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::account::Cost;
 use crate::budget::PlayerBudgets;
 use crate::cpu::Level;
 use crate::proxies::TrustedProxies;
@@ -173,6 +174,10 @@ pub struct Serve {
     /// verify. Needed with DATABASE_URL; otherwise the server makes one and keeps it.
     #[arg(long, env = "MANCALA_JWT_KEYS", hide_env_values = true)]
     pub jwt_keys: Option<String>,
+    /// What hashing a password costs: KiB of memory, passes over it, lanes. Not less than the default. Passwords that were
+    /// hashed at a lower cost are hashed anew when their owners sign in.
+    #[arg(long, env = "MANCALA_ARGON2", default_value = "m=19456,t=2,p=1")]
+    pub argon2: Cost,
     /// Origins that may call from a browser, like https://mancala.example, separated by commas [default: any].
     #[arg(long, env = "MANCALA_CORS_ORIGINS", value_delimiter = ',', value_parser = origin)]
     pub cors_origins: Vec<String>,

@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use utoipa_actix_web::AppExt;
 
-use crate::account::SigningKeys;
+use crate::account::{Cost, SigningKeys};
 use crate::budget::PlayerBudgets;
 use crate::cpu::Memory;
 use crate::embedded::Liveness;
@@ -44,6 +44,8 @@ pub struct Settings {
     pub database: PgConnectOptions,
     /// Which keys sign and verify access tokens.
     pub keys: SigningKeys,
+    /// What a password costs to hash.
+    pub password_cost: Cost,
     /// Whether the embedded database runs, where there is one.
     pub embedded: Option<Liveness>,
     /// Guests, joins and refreshes a minute for one address, and multiples of it for all else; 0 is no limit.
@@ -69,6 +71,25 @@ pub struct Transport {
     pub hsts_seconds: u32,
     /// Origins that may call from a browser; none named means any.
     pub cors_origins: Vec<String>,
+}
+
+impl Settings {
+    /// A server without limits, speaking plain HTTP, with small tables: for tests and benchmarks.
+    pub fn unlimited(listener: TcpListener, database: PgConnectOptions, keys: SigningKeys) -> Self {
+        Self {
+            listener,
+            database,
+            keys,
+            password_cost: Cost::default(),
+            embedded: None,
+            address_limit: 0,
+            player_budgets: PlayerBudgets::OFF,
+            trusted_proxies: TrustedProxies::default(),
+            transport: Transport::default(),
+            guest_days: 0,
+            tables: Memory::server(2),
+        }
+    }
 }
 
 /// Why a server does not start.
@@ -109,8 +130,14 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     let own = Database::new(database.clone());
     let stopping = CancellationToken::new();
     let metrics = Arc::new(Metrics::new());
-    let service =
-        Arc::new(Service::new(own, settings.keys, metrics.clone(), stopping.clone(), settings.tables));
+    let service = Arc::new(Service::new(
+        own,
+        settings.keys,
+        settings.password_cost,
+        metrics.clone(),
+        stopping.clone(),
+        settings.tables,
+    ));
     let limits = Data::new(http::Limits::new(
         settings.address_limit,
         settings.player_budgets,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use prometheus::{
-    Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
+    Encoder, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
 
 /// Buckets from a quick read to a long poll, in seconds.
@@ -25,6 +26,7 @@ pub struct Metrics {
     games: IntGaugeVec,
     connections: IntGaugeVec,
     embedded: IntGauge,
+    passwords: IntCounter,
     thinking: Thinking,
 }
 
@@ -125,7 +127,24 @@ impl Metrics {
         };
         let embedded = IntGauge::new("mancala_embedded_database_up", "1 while the embedded database runs.")
             .expect("constants");
-        Self { registry, requests, duration, moves, matched, games, connections, embedded, thinking }
+        let passwords = IntCounter::new(
+            "mancala_password_verifications_total",
+            "Passwords compared with a hash, for unknown usernames too.",
+        )
+        .expect("constants");
+        registry.register(Box::new(passwords.clone())).expect("names are different");
+        Self {
+            registry,
+            requests,
+            duration,
+            moves,
+            matched,
+            games,
+            connections,
+            embedded,
+            passwords,
+            thinking,
+        }
     }
 
     /// Counts an answered request.
@@ -137,6 +156,11 @@ impl Metrics {
     /// Counts a written move by `player`, `computer` or `clock`.
     pub fn moved(&self, by: &str) {
         self.moves.with_label_values(&[by]).inc();
+    }
+
+    /// Counts a password that was compared with a hash.
+    pub fn password_verified(&self) {
+        self.passwords.inc();
     }
 
     /// Counts a player who was matched in a pool after so many seconds.

@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("budget", &[]),
     ("proxies", &[]),
     ("config", &["cpu", "budget", "proxies"]),
+    ("config", &["account", "cpu"]),
     ("cpu", &["engine"]),
     ("account", &["ids"]),
     ("options", &["engine", "cpu"]),

@@ -28,6 +28,13 @@ impl Client {
 
     /// The same as it comes.
     pub async fn send(&mut self, method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
+        let (status, answer) = self.exchange(method, path, token, body).await;
+        assert!((200..300).contains(&status), "{}", String::from_utf8_lossy(&answer));
+        answer
+    }
+
+    /// Any answer to a request, with its status.
+    pub async fn exchange(&mut self, method: &str, path: &str, token: &str, body: &str) -> (u16, Vec<u8>) {
         let authorization =
             if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
         let content = if body.is_empty() {
@@ -38,21 +45,22 @@ impl Client {
         let request =
             format!("{method} {path} HTTP/1.1\r\nHost: bench\r\n{authorization}{content}\r\n{body}");
         self.stream.write_all(request.as_bytes()).await.expect("an open connection");
-        let (mut line, mut length, mut good) = (String::new(), 0, false);
+        let (mut line, mut length, mut status) = (String::new(), 0, 0);
         loop {
             line.clear();
             self.stream.read_line(&mut line).await.expect("an answer");
             if line == "\r\n" {
                 break;
             }
-            good |= line.starts_with("HTTP/1.1 20");
+            if let Some(rest) = line.strip_prefix("HTTP/1.1 ") {
+                status = rest[..3].parse().expect("three digits");
+            }
             if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
                 length = value.trim().parse().expect("a number");
             }
         }
         let mut answer = vec![0; length];
         self.stream.read_exact(&mut answer).await.expect("the whole answer");
-        assert!(good, "{}", String::from_utf8_lossy(&answer));
-        answer
+        (status, answer)
     }
 }

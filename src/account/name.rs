@@ -26,6 +26,11 @@ impl Name {
         Self(format!("Guest {}", rand::rng().random_range(1000..10_000)))
     }
 
+    /// A name for an account that gave none: its username is nobody else's business.
+    pub fn of_account() -> Self {
+        Self(format!("Player {}", rand::rng().random_range(1000..10_000)))
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -53,7 +58,7 @@ impl TryFrom<&str> for Name {
 }
 
 /// Zero-width characters, direction overrides and line separators: names made of them imitate other names.
-fn is_invisible(c: char) -> bool {
+pub(super) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{2800}' | '\u{fffe}' | '\u{ffff}'
         | '\u{e0000}'..='\u{e0fff}')
@@ -80,8 +85,9 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_without_a_name_gets_a_valid_one() {
-        let name = Name::of_guest();
-        assert_eq!(Name::try_from(name.as_str()), Ok(name));
+    fn whoever_gives_no_name_gets_a_valid_one() {
+        for name in [Name::of_guest(), Name::of_account()] {
+            assert_eq!(Name::try_from(name.as_str()), Ok(name));
+        }
     }
 }

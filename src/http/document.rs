@@ -30,7 +30,7 @@ use crate::budget::Class;
     ),
     servers((url = "/", description = "The server that serves this document.")),
     tags(
-        (name = "identity", description = "Guests and the tokens of their devices."),
+        (name = "identity", description = "Guests, accounts, and the devices that are signed in."),
         (name = "players", description = "Players as others see them."),
         (name = "games", description = "Making, reading and listing games."),
         (name = "ratings", description = "What ranked games make of players: ratings, receipts, leaderboards."),
@@ -55,7 +55,7 @@ pub fn document() -> Value {
                 .scheme(HttpAuthScheme::Bearer)
                 .bearer_format("JWT")
                 .description(Some(
-                    "The access token of a device, as POST /v1/guests and POST /v1/sessions/refresh give it.",
+                    "The access token of a device, as POST /v1/guests, /v1/accounts, /v1/sessions and /v1/sessions/refresh give it.",
                 ))
                 .build(),
         ),
@@ -193,6 +193,20 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "refresh_session" => &[C::RefreshInvalid, C::RefreshReused, C::RateLimited],
         "create_personal_token" => &[C::AccountNeeded, C::TooManyTokens, C::PlayerNotFound],
         "delete_personal_token" => &[C::TokenNotFound],
+        "create_account" => &[
+            C::AlreadyRegistered,
+            C::UsernameTaken,
+            C::UsernameReserved,
+            C::WeakPassword,
+            C::PlayerNotFound,
+            C::SignInBusy,
+            C::RateLimited,
+        ],
+        "create_session" => &[C::WrongCredentials, C::GuestWouldBeLost, C::SignInBusy, C::RateLimited],
+        "recover_account" => &[C::WrongCredentials, C::WeakPassword, C::SignInBusy, C::RateLimited],
+        "change_password" => &[C::AccountNeeded, C::WrongPassword, C::WeakPassword, C::SignInBusy],
+        "create_recovery_codes" => &[C::AccountNeeded, C::WrongPassword, C::SignInBusy],
+        "delete_session" => &[C::SessionNotFound],
         "get_me" | "update_me" | "get_player" => &[C::PlayerNotFound],
         "export_me" => &[C::PlayerNotFound],
         "delete_me" => &[C::PlayerNotFound, C::Busy],

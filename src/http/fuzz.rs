@@ -15,7 +15,8 @@ use super::body::{Idempotency, parse};
 use super::objects::Position;
 use super::records::Record;
 use super::{
-    Search, analysis, frame, games, groups, guests, hints, leaderboards, play, preview, ratings, tickets,
+    Search, analysis, frame, games, groups, guests, hints, leaderboards, play, preview, ratings, sessions,
+    tickets,
 };
 use crate::account::{Name, RefreshToken, SigningKeys};
 use crate::cpu::{Computers, Memory};
@@ -118,7 +119,7 @@ fn is<T: DeserializeOwned>(json: &[u8]) -> bool {
 #[test]
 fn bodies() {
     fuzz(&[r#"{"name":"Ana"}"#, r#"{"name":null}"#, "{}"], is::<guests::NewGuest>);
-    fuzz(&[r#"{"refresh_token":"mancala_rt_3q2-7wAAAA"}"#], is::<guests::RefreshRequest>);
+    fuzz(&[r#"{"refresh_token":"mancala_rt_3q2-7wAAAA"}"#], is::<sessions::RefreshRequest>);
     let options =
         r#"{"stones":3,"turn_seconds":60,"away_seconds":null,"stand_in":"hard","rotate_starter":false}"#;
     let game = format!(

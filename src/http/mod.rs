@@ -1,5 +1,6 @@
 //! The HTTP side: routes and wire types. A handler extracts, parses, calls one use case and answers.
 
+mod accounts;
 mod analysis;
 mod blocks;
 mod body;
@@ -18,6 +19,7 @@ mod health;
 mod hints;
 mod leaderboards;
 mod limits;
+mod me;
 mod objects;
 mod outlook;
 mod personal_tokens;
@@ -29,6 +31,7 @@ mod ratings;
 mod records;
 mod reviews;
 mod routes;
+mod sessions;
 mod statistics;
 mod strict;
 mod tickets;
@@ -59,10 +62,6 @@ use routes::unknown;
 pub fn operations(config: &mut ServiceConfig) {
     let v1 = scope::scope("/v1")
         .service(guests::create_guest)
-        .service(guests::refresh_session)
-        .service(guests::delete_current_session)
-        .service(guests::get_me)
-        .service(guests::update_me)
         .service(personal_tokens::create_personal_token)
         .service(personal_tokens::list_personal_tokens)
         .service(personal_tokens::delete_personal_token)
@@ -73,6 +72,22 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(blocks::get_block)
         .service(blocks::block_player)
         .service(blocks::unblock_player)
+        .service(accounts::create_account)
+        .service(sessions::create_session)
+        .service(sessions::list_sessions)
+        .service(sessions::delete_sessions)
+        .service(sessions::refresh_session)
+        .service(sessions::recover_account)
+        .service(sessions::delete_current_session)
+        // Whatever else is done to these is not done to a session with such an id.
+        .route("/sessions/refresh", web::route().to(unknown))
+        .route("/sessions/recovery", web::route().to(unknown))
+        .route("/sessions/current", web::route().to(unknown))
+        .service(sessions::delete_session)
+        .service(me::get_me)
+        .service(me::update_me)
+        .service(me::change_password)
+        .service(me::create_recovery_codes)
         .service(guests::get_player)
         .service(games::list_player_games)
         .service(ratings::list_ratings)

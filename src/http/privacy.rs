@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::body::Body;
 use super::caller::Caller;
 use super::problem::Failure;
+use crate::account::Password;
 use crate::service::Service;
 
 /// What a line of an export is about.
@@ -101,6 +102,7 @@ pub async fn delete_me(
     caller: Caller,
     body: Body<Deletion>,
 ) -> Result<HttpResponse, Failure> {
-    service.delete_player(caller.player(), body.value.password.as_deref()).await?;
+    let password = body.value.password.as_deref().map(Password::presented);
+    service.delete_player(caller.player(), password).await?;
     Ok(HttpResponse::NoContent().finish())
 }

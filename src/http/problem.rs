@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::objects::Game;
-use crate::account::TokenError;
+use crate::account::{PasswordError, TokenError};
 use crate::engine::{ActionError, SowError};
 use crate::ids::{GameId, TicketId};
 use crate::options::OptionsError;
@@ -49,6 +49,8 @@ codes! {
     ScopeMissing = "scope_missing", FORBIDDEN, "The personal token lacks the scope that the operation needs.";
     SessionNeeded = "session_needed", FORBIDDEN, "Personal tokens cannot do that; sign in.";
     AccountNeeded = "account_needed", FORBIDDEN, "Guests cannot do that; register first.";
+    WrongCredentials = "wrong_credentials", UNAUTHORIZED, "The username is unknown, or the password or recovery code is wrong.";
+    WrongPassword = "wrong_password", FORBIDDEN, "The password is wrong.";
     NotSeated = "not_seated", FORBIDDEN, "You have no seat in this game.";
     NotMember = "not_member", FORBIDDEN, "You are not a member of this group.";
     NotHost = "not_host", FORBIDDEN, "Only the host of the group can do that.";
@@ -61,6 +63,7 @@ codes! {
     BlockNotFound = "block_not_found", NOT_FOUND, "You have not blocked this player.";
     TicketNotFound = "ticket_not_found", NOT_FOUND, "There is no such ticket, or not for you.";
     TokenNotFound = "token_not_found", NOT_FOUND, "You have no such personal token.";
+    SessionNotFound = "session_not_found", NOT_FOUND, "You have no such session.";
     PoolNotFound = "pool_not_found", NOT_FOUND, "There is no such pool.";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not know this method.";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "No accepted encoding can be served.";
@@ -85,11 +88,16 @@ codes! {
     NotRanked = "not_ranked", CONFLICT, "The game is not ranked.";
     NotReviewable = "not_reviewable", CONFLICT, "Only finished games of Kalah between two players have a review.";
     TooManyTokens = "too_many_tokens", CONFLICT, "You have as many personal tokens as one may have.";
+    UsernameTaken = "username_taken", CONFLICT, "The username is taken, or looks like one that is.";
+    AlreadyRegistered = "already_registered", CONFLICT, "You have an account already.";
+    GuestWouldBeLost = "guest_would_be_lost", CONFLICT, "As a guest you have something that no account gets.";
     Busy = "busy", CONFLICT, "Too many changes at once.";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than 64 KiB.";
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json.";
     UnknownField = "unknown_field", UNPROCESSABLE_ENTITY, "The body has a field that the operation does not know.";
     InvalidValue = "invalid_value", UNPROCESSABLE_ENTITY, "A value of the body is missing, of the wrong type or out of range.";
+    UsernameReserved = "username_reserved", UNPROCESSABLE_ENTITY, "The username is reserved.";
+    WeakPassword = "weak_password", UNPROCESSABLE_ENTITY, "The password is among the first that an attacker would try.";
     PitOutOfRange = "pit_out_of_range", UNPROCESSABLE_ENTITY, "There is no such pit.";
     PitEmpty = "pit_empty", UNPROCESSABLE_ENTITY, "The pit is empty.";
     InvalidPosition = "invalid_position", UNPROCESSABLE_ENTITY, "The position cannot be.";
@@ -102,6 +110,7 @@ codes! {
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests.";
     Cooldown = "cooldown", TOO_MANY_REQUESTS, "There is a pause after ranked games that began without you.";
     ThinkingBusy = "thinking_busy", TOO_MANY_REQUESTS, "The computer has too much to think about.";
+    SignInBusy = "sign_in_busy", TOO_MANY_REQUESTS, "Too many are signing in.";
     Internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong on our side.";
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service is not ready.";
 }
@@ -217,6 +226,23 @@ impl Failure {
         Self::field(ProblemCode::InvalidValue, &format!("{pointer}/{}", error.field), error.to_string())
     }
 
+    /// A password, at `pointer`, that cannot be set.
+    pub fn password(pointer: &str, error: PasswordError) -> Self {
+        let code = match error {
+            PasswordError::Length => ProblemCode::InvalidValue,
+            PasswordError::Weak => ProblemCode::WeakPassword,
+        };
+        Self::field(code, pointer, error.to_string())
+    }
+
+    /// What went wrong where a body has both `password` and `new_password`, or only the latter.
+    pub fn about_new_password(error: service::Error) -> Self {
+        match error {
+            service::Error::Password(inner) => Self::password("/new_password", inner),
+            other => other.into(),
+        }
+    }
+
     /// The document, for `request_id` where the log tells more.
     pub fn problem(&self, request_id: Option<String>) -> Problem {
         Problem {
@@ -316,10 +342,22 @@ impl From<service::Error> for Failure {
             E::Ranked => ProblemCode::RankedGame,
             E::NotRanked => ProblemCode::NotRanked,
             E::NotReviewable => ProblemCode::NotReviewable,
+            E::UsernameTaken => {
+                return Self::field(ProblemCode::UsernameTaken, "/username", error.to_string());
+            }
+            E::AlreadyRegistered => ProblemCode::AlreadyRegistered,
+            E::Password(inner) => return Self::password("/password", *inner),
+            E::WrongCredentials => ProblemCode::WrongCredentials,
+            E::WrongPassword => ProblemCode::WrongPassword,
+            E::GuestWouldBeLost => ProblemCode::GuestWouldBeLost,
+            E::SessionNotFound => ProblemCode::SessionNotFound,
+            E::SignInBusy { seconds } => {
+                return Self::new(ProblemCode::SignInBusy, error.to_string()).retry_after(*seconds);
+            }
             E::ThinkingBusy { seconds } => {
                 return Self::new(ProblemCode::ThinkingBusy, error.to_string()).retry_after(*seconds);
             }
-            E::ThinkingFailed => {
+            E::ThinkingFailed | E::HashingFailed => {
                 return Self::new(ProblemCode::Internal, "the request could not be carried out");
             }
             E::Busy => ProblemCode::Busy,

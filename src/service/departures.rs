@@ -6,7 +6,7 @@
 //! what comes later finds the player gone ([`store::hold_players`]).
 
 use super::{Conflict, Error, Result, Service};
-use crate::account::TokenError;
+use crate::account::{Password, TokenError};
 use crate::ids::PlayerId;
 use crate::store::{self, IdleGuest, PlayerKind, Ties};
 
@@ -20,24 +20,19 @@ impl Service {
     /// [`store::NAME_OF_THE_DELETED`] in them.
     ///
     /// # Errors
-    /// A token of somebody who is gone already; `PasswordNeeded` of an account; `Busy`.
-    pub async fn delete_player(&self, player: PlayerId, password: Option<&str>) -> Result<()> {
+    /// A token of somebody who is gone already; `PasswordNeeded` and `WrongPassword` of an account; `Busy`.
+    pub async fn delete_player(&self, player: PlayerId, password: Option<Password>) -> Result<()> {
         let mut db = self.database.connection().await?;
         let row = store::player(&mut db, player).await?.ok_or(Error::PlayerNotFound)?;
         db.done();
         match row.kind {
             PlayerKind::Deleted => return Err(Error::Token(TokenError::Invalid)),
             PlayerKind::Guest => {}
-            PlayerKind::Account | PlayerKind::Bot => self.confirm_owner(player, password).await?,
+            PlayerKind::Account | PlayerKind::Bot => {
+                self.with_password(player, password.ok_or(Error::PasswordNeeded)?).await?;
+            }
         }
         self.remove(player, row.kind).await
-    }
-
-    /// JOIN HERE: whether `password` is that of the account. The verification of passwords belongs in this place, before
-    /// anything has been changed; until then any password will do.
-    async fn confirm_owner(&self, _player: PlayerId, password: Option<&str>) -> Result<()> {
-        let _password = password.ok_or(Error::PasswordNeeded)?;
-        Ok(())
     }
 
     /// Ends everything that others take part in, then removes what belonged to the player alone.
@@ -93,10 +88,10 @@ impl Service {
         if !store::ties(&mut tx, player).await?.is_empty() {
             return Ok(false);
         }
-        // JOIN HERE: these sessions are to be refused at once, by this process too.
-        let _ended = store::end_sessions(&mut tx, player).await?;
+        let ended = store::end_sessions(&mut tx, player, None).await?;
         store::delete_player(&mut tx, player).await?;
         tx.commit().await?;
+        self.have_ended(player, &ended);
         Ok(true)
     }
 

@@ -1,6 +1,6 @@
 //! Why a use case did not happen. Nothing has changed when one of these comes back.
 
-use crate::account::TokenError;
+use crate::account::{PasswordError, TokenError};
 use crate::engine::SowError;
 use crate::ids::{GameId, TicketId};
 use crate::options::OptionsError;
@@ -125,6 +125,39 @@ pub enum Error {
     /// The token had been used before: its session has been ended, since one of the two users stole it.
     #[error("the refresh token had been used before; its session has been ended")]
     RefreshReused,
+    /// There is an account with this username, or one that looks like it.
+    #[error("this username is taken, or looks like one that is")]
+    UsernameTaken,
+    /// The caller has an account.
+    #[error("you have an account already")]
+    AlreadyRegistered,
+    /// A password that cannot be set.
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    /// No account has this username with this password, or with this recovery code: which of them is not told.
+    #[error("the username is unknown, or what should prove it is wrong")]
+    WrongCredentials,
+    /// The caller's password is another.
+    #[error("the password is wrong")]
+    WrongPassword,
+    /// The caller is a guest with something to lose.
+    #[error(
+        "as a guest you have a seat in a running game, a group, a ticket or a rating, which no account gets: register \
+         instead, or repeat this with \"leave_guest\": true"
+    )]
+    GuestWouldBeLost,
+    /// So many passwords wait to be hashed that this one cannot.
+    #[error("too many are signing in; try again in {seconds} s")]
+    SignInBusy {
+        /// When to try again.
+        seconds: u64,
+    },
+    /// Hashing has failed: our fault.
+    #[error("hashing a password failed")]
+    HashingFailed,
+    /// No such session of the caller.
+    #[error("you have no such session")]
+    SessionNotFound,
     /// The access token is not good.
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -164,6 +197,7 @@ impl From<sqlx::Error> for Error {
             Some("idempotency_player" | "group_member_player" | "seat_player" | "ticket_player") => {
                 Self::PlayerNotFound
             }
+            Some("account_username_unique") => Self::UsernameTaken,
             _ => Self::Database(error),
         }
     }

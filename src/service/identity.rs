@@ -1,15 +1,12 @@
-//! Guests, and the tokens that devices sign in with.
+//! Players, and the access tokens by which they are known.
 
-use time::{Duration, OffsetDateTime};
+use serde_json::Value;
+use time::OffsetDateTime;
 
 use super::{Error, Result, Service};
-use crate::account::{ACCESS_SECONDS, Name, RefreshToken};
+use crate::account::{ACCESS_SECONDS, DeviceLabel, Name, RefreshToken};
 use crate::ids::{PlayerId, SessionId};
-use crate::store::{self, PlayerRow};
-
-/// How long the token that has just been replaced is honoured once more: its answer may have been lost, and a guest
-/// has nothing else.
-const FORGIVENESS: Duration = Duration::seconds(30);
+use crate::store::{self, OwnPlayer, PlayerKind, PlayerRow};
 
 /// What a device signs in with. No `Debug`: tokens are never logged.
 pub struct Tokens {
@@ -21,7 +18,7 @@ pub struct Tokens {
     pub refresh: String,
 }
 
-/// A new player with the device's tokens.
+/// A player with the tokens of a device that has just signed in.
 pub struct Device {
     /// Who.
     pub player: PlayerRow,
@@ -34,60 +31,22 @@ impl Service {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn create_guest(&self, name: Option<Name>, now: OffsetDateTime) -> Result<Device> {
+    pub async fn create_guest(
+        &self,
+        name: Option<Name>,
+        device: &DeviceLabel,
+        now: OffsetDateTime,
+    ) -> Result<Device> {
         let name = name.unwrap_or_else(Name::of_guest);
         let (player, session, refresh) = (PlayerId::new(), SessionId::new(), RefreshToken::generate());
         let mut tx = self.database.begin().await?;
-        store::insert_player(&mut tx, player, &name).await?;
-        store::insert_session(&mut tx, session, player).await?;
+        store::insert_player(&mut tx, player, PlayerKind::Guest, &name).await?;
+        store::insert_session(&mut tx, session, player, device).await?;
         store::insert_refresh(&mut tx, session, &refresh.hash(), None).await?;
         tx.commit().await?;
-        let player = PlayerRow { id: player, name: name.as_str().to_owned(), kind: store::PlayerKind::Guest };
+        let player = PlayerRow { id: player, name: name.as_str().to_owned(), kind: PlayerKind::Guest };
         let tokens = self.tokens(player.id, session, refresh, now);
         Ok(Device { player, tokens })
-    }
-
-    /// Exchanges a refresh token for a new pair. Each is used once; presenting a used one again ends the session,
-    /// since two parties have it, except that the one replaced last is honoured once more within 30 seconds.
-    ///
-    /// # Errors
-    /// `RefreshInvalid` or `RefreshReused`.
-    pub async fn refresh(&self, presented: &RefreshToken, now: OffsetDateTime) -> Result<Tokens> {
-        let hash = presented.hash();
-        let mut tx = self.database.begin().await?;
-        let row = store::lock_refresh(&mut tx, &hash).await?.ok_or(Error::RefreshInvalid)?;
-        if row.revoked {
-            return Err(Error::RefreshInvalid);
-        }
-        let good = match row.used_at {
-            None => true,
-            Some(used) => {
-                let successors = store::successors(&mut tx, &hash).await?;
-                row.now - used <= FORGIVENESS && successors.count == 1 && !successors.used
-            }
-        };
-        if !good {
-            store::end_session(&mut tx, row.session).await?;
-            tx.commit().await?;
-            self.sessions_ended([row.session]);
-            return Err(Error::RefreshReused);
-        }
-        let next = RefreshToken::generate();
-        store::mark_used(&mut tx, &hash, row.parent.as_deref()).await?;
-        store::insert_refresh(&mut tx, row.session, &next.hash(), Some(&hash)).await?;
-        tx.commit().await?;
-        self.hear(row.player);
-        Ok(self.tokens(row.player, row.session, next, now))
-    }
-
-    /// Ends a session: its tokens are worthless from now on.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn end_session(&self, session: SessionId) -> Result<()> {
-        store::end_session(&mut *self.database.connection().await?, session).await?;
-        self.sessions_ended([session]);
-        Ok(())
     }
 
     /// A player.
@@ -98,19 +57,35 @@ impl Service {
         store::player(&mut *self.database.connection().await?, id).await?.ok_or(Error::PlayerNotFound)
     }
 
-    /// Changes the display name.
+    /// The caller's own player.
     ///
     /// # Errors
     /// `PlayerNotFound`.
-    pub async fn rename(&self, id: PlayerId, name: &Name) -> Result<PlayerRow> {
+    pub async fn own_player(&self, id: PlayerId) -> Result<OwnPlayer> {
         let mut db = self.database.connection().await?;
-        if !store::rename_player(&mut db, id, name).await? {
-            return Err(Error::PlayerNotFound);
-        }
-        store::player(&mut db, id).await?.ok_or(Error::PlayerNotFound)
+        let player = store::own_player(&mut db, id).await?.ok_or(Error::PlayerNotFound)?;
+        db.done();
+        Ok(player)
     }
 
-    fn tokens(
+    /// Changes the display name and the preferences, those that are given.
+    ///
+    /// # Errors
+    /// `PlayerNotFound`.
+    pub async fn update_player(
+        &self,
+        id: PlayerId,
+        name: Option<&Name>,
+        preferences: Option<&Value>,
+    ) -> Result<OwnPlayer> {
+        let mut db = self.database.connection().await?;
+        store::update_player(&mut db, id, name, preferences).await?;
+        let player = store::own_player(&mut db, id).await?.ok_or(Error::PlayerNotFound)?;
+        db.done();
+        Ok(player)
+    }
+
+    pub(super) fn tokens(
         &self,
         player: PlayerId,
         session: SessionId,

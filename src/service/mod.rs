@@ -1,7 +1,9 @@
 //! Use cases: what a caller can do, each as one short transaction at most. HTTP and workers call these; only here do
 //! transactions begin.
 
+mod accounts;
 mod analysis;
+mod attempts;
 pub mod audit;
 mod blocks;
 mod clock;
@@ -20,12 +22,14 @@ mod ledger;
 mod moves;
 mod outlook;
 mod pairing;
+mod passwords;
 mod personal_tokens;
 mod rated;
 mod rating_history;
 mod rematch;
 mod reviews;
 mod season;
+mod sessions;
 mod standings;
 mod starter;
 mod thinking;
@@ -33,6 +37,7 @@ mod tickets;
 mod turn;
 mod write;
 
+pub use accounts::{Registered, Registration};
 pub use computer::ComputerTurn;
 pub use error::{Conflict, Error};
 pub use games::{MAX_SEED, NewSolo};
@@ -60,10 +65,11 @@ use computer::Queue;
 use ended::Ended;
 use hearing::Hearing;
 use hints::KeptHints;
+use passwords::Passwords;
 use personal_tokens::KnownTokens;
 use thinking::Thinking;
 
-use crate::account::SigningKeys;
+use crate::account::{Cost, SigningKeys};
 use crate::cpu::{Computers, Memory};
 use crate::ids::PlayerId;
 use crate::store::{self, Database};
@@ -78,6 +84,7 @@ pub struct Service {
     database: Database,
     databases: Arc<std::sync::Mutex<Vec<Database>>>,
     keys: Arc<SigningKeys>,
+    passwords: Arc<Passwords>,
     metrics: Arc<Metrics>,
     thinking: Arc<Thinking>,
     hints: Arc<KeptHints>,
@@ -121,6 +128,7 @@ impl Service {
     pub fn new(
         database: Database,
         keys: SigningKeys,
+        password_cost: Cost,
         metrics: Arc<Metrics>,
         stopping: CancellationToken,
         tables: Memory,
@@ -129,6 +137,7 @@ impl Service {
             databases: Arc::new(std::sync::Mutex::new(vec![database.clone()])),
             database,
             keys: Arc::new(keys),
+            passwords: Arc::new(Passwords::new(password_cost)),
             thinking: Arc::new(Thinking::new(
                 Arc::new(Computers::new(tables)),
                 metrics.clone(),
@@ -216,11 +225,13 @@ impl Service {
         Ok(counted.as_ref().map(|(_, games)| games.clone()).unwrap_or_default())
     }
 
-    /// Deletes what has outlived its use: answers of creating requests, refresh tokens used long ago, old tickets.
+    /// Deletes what has outlived its use: answers of creating requests, sessions, refresh tokens used long ago, old
+    /// tickets.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn forget_old(&self) -> Result<()> {
+        self.clean_up_sessions().await?;
         let mut db = self.database.connection().await?;
         store::forget_tickets(&mut db).await?;
         Ok(store::forget_old(&mut db).await?)

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::Result;
 use super::identity::PlayerKind;
-use crate::ids::{GameId, GroupId, PlayerId, SessionId, TicketId};
+use crate::ids::{GameId, GroupId, PlayerId, TicketId};
 
 /// The name of everybody who is gone.
 pub const NAME_OF_THE_DELETED: &str = "Deleted player";
@@ -105,17 +105,6 @@ pub async fn lock_going(db: &mut PgConnection, player: PlayerId) -> Result<Optio
     found.as_deref().map(PlayerKind::stored).transpose()
 }
 
-/// Ends all sessions of a player. The rows stay for a while, for other processes to learn of it.
-pub async fn end_sessions(db: &mut PgConnection, player: PlayerId) -> Result<Vec<SessionId>> {
-    let ended = sqlx::query_scalar!(
-        "update session set revoked_at = coalesce(revoked_at, now()), label = '' where player_id = $1 returning id",
-        player.uuid()
-    )
-    .fetch_all(db)
-    .await?;
-    Ok(ended.into_iter().map(SessionId::from).collect())
-}
-
 /// Removes what belonged to a player alone, and the name. The player is locked and has no ties. What belongs to the
 /// games of others stays: seats, events, receipts, tallies, and the ratings by which those are reckoned.
 pub async fn delete_player(db: &mut PgConnection, player: PlayerId) -> Result<()> {
@@ -129,6 +118,7 @@ pub async fn delete_player(db: &mut PgConnection, player: PlayerId) -> Result<()
               n as (delete from no_show where player_id = $1),
               t as (delete from ticket where player_id = $1 and not open),
               r as (delete from refresh_token where session_id in (select id from session where player_id = $1)),
+              s as (update session set label = '' where player_id = $1),
               l as (update rating set listed_until = null where player_id = $1)
          update player set kind = 'deleted', name = $2, preferences = '{}' where id = $1",
         player.uuid(),

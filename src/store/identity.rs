@@ -1,10 +1,11 @@
 //! Players, their sessions and the refresh tokens of each session.
 
+use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{Result, corrupt};
-use crate::account::{Name, TokenHash};
+use crate::account::{DeviceLabel, Name, TokenHash};
 use crate::ids::{PlayerId, SessionId};
 
 /// What kind of player somebody is.
@@ -51,6 +52,19 @@ impl PlayerKind {
     }
 }
 
+/// A player as it is told to that player alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnPlayer {
+    /// As others see it.
+    pub player: PlayerRow,
+    /// What an account signs in with.
+    pub username: Option<String>,
+    /// What the player's clients keep here.
+    pub preferences: Value,
+    /// Since when there is this player.
+    pub created_at: OffsetDateTime,
+}
+
 /// A refresh token that somebody presented.
 pub struct RefreshRow {
     /// The session it belongs to.
@@ -59,6 +73,10 @@ pub struct RefreshRow {
     pub player: PlayerId,
     /// Whether the session has ended.
     pub revoked: bool,
+    /// When its tokens were last renewed.
+    pub last_used_at: OffsetDateTime,
+    /// Since when it is the session of an account; none for guests.
+    pub account_since: Option<OffsetDateTime>,
     /// The token that this one replaced.
     pub parent: Option<Vec<u8>>,
     /// When it was used, if it was.
@@ -75,11 +93,16 @@ pub struct Successors {
     pub used: bool,
 }
 
-/// Adds a guest.
-pub async fn insert_player(db: &mut PgConnection, id: PlayerId, name: &Name) -> Result<()> {
-    sqlx::query!("insert into player (id, kind, name) values ($1, 'guest', $2)", id.uuid(), name.as_str())
-        .execute(db)
-        .await?;
+/// Adds a player.
+pub async fn insert_player(db: &mut PgConnection, id: PlayerId, kind: PlayerKind, name: &Name) -> Result<()> {
+    sqlx::query!(
+        "insert into player (id, kind, name) values ($1, $2, $3)",
+        id.uuid(),
+        kind.as_str(),
+        name.as_str()
+    )
+    .execute(db)
+    .await?;
     Ok(())
 }
 
@@ -92,23 +115,57 @@ pub async fn player(db: &mut PgConnection, id: PlayerId) -> Result<Option<Player
         .transpose()
 }
 
-/// Changes a player's name; false when there is no such player.
-pub async fn rename_player(db: &mut PgConnection, id: PlayerId, name: &Name) -> Result<bool> {
-    let done = sqlx::query!(
-        "update player set name = $2 where id = $1 and kind <> 'deleted'",
+/// A player as it is told to that player alone.
+pub async fn own_player(db: &mut PgConnection, id: PlayerId) -> Result<Option<OwnPlayer>> {
+    let row = sqlx::query!(
+        r#"select p.kind, p.name, p.preferences as "preferences: Value", p.created_at, a.username as "username?"
+           from player p left join account a on a.player_id = p.id where p.id = $1"#,
+        id.uuid()
+    )
+    .fetch_optional(db)
+    .await?;
+    row.map(|row| {
+        let player = PlayerRow { id, name: row.name, kind: PlayerKind::stored(&row.kind)? };
+        let (username, preferences, created_at) = (row.username, row.preferences, row.created_at);
+        Ok(OwnPlayer { player, username, preferences, created_at })
+    })
+    .transpose()
+}
+
+/// Changes a player's name and preferences, those that are given; nothing happens when there is no such player.
+pub async fn update_player(
+    db: &mut PgConnection,
+    id: PlayerId,
+    name: Option<&Name>,
+    preferences: Option<&Value>,
+) -> Result<()> {
+    sqlx::query!(
+        "update player set name = coalesce($2, name), preferences = coalesce($3::text::json, preferences)
+         where id = $1 and kind <> 'deleted'",
         id.uuid(),
-        name.as_str()
+        name.map(Name::as_str),
+        preferences.map(Value::to_string)
     )
     .execute(db)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(())
 }
 
 /// Begins a session.
-pub async fn insert_session(db: &mut PgConnection, id: SessionId, player: PlayerId) -> Result<()> {
-    sqlx::query!("insert into session (id, player_id) values ($1, $2)", id.uuid(), player.uuid())
-        .execute(db)
-        .await?;
+pub async fn insert_session(
+    db: &mut PgConnection,
+    id: SessionId,
+    player: PlayerId,
+    device: &DeviceLabel,
+) -> Result<()> {
+    sqlx::query!(
+        "insert into session (id, player_id, label) values ($1, $2, $3)",
+        id.uuid(),
+        player.uuid(),
+        device.as_str()
+    )
+    .execute(db)
+    .await?;
     Ok(())
 }
 
@@ -134,8 +191,10 @@ pub async fn insert_refresh(
 pub async fn lock_refresh(db: &mut PgConnection, hash: &TokenHash) -> Result<Option<RefreshRow>> {
     // Two statements: the second one sees what a refresh that held the lock has committed meanwhile.
     let session = sqlx::query!(
-        "select id, player_id, revoked_at is not null as \"revoked!\" from session
-         where id = (select session_id from refresh_token where hash = $1) for update",
+        r#"select s.id, s.player_id, s.revoked_at is not null as "revoked!", s.last_used_at,
+                  case when a.player_id is not null then greatest(s.created_at, a.created_at) end as account_since
+           from session s left join account a on a.player_id = s.player_id
+           where s.id = (select session_id from refresh_token where hash = $1) for update of s"#,
         hash.as_slice()
     )
     .fetch_optional(&mut *db)
@@ -151,6 +210,8 @@ pub async fn lock_refresh(db: &mut PgConnection, hash: &TokenHash) -> Result<Opt
         session: session.id.into(),
         player: session.player_id.into(),
         revoked: session.revoked,
+        last_used_at: session.last_used_at,
+        account_since: session.account_since,
         parent: token.parent,
         used_at: token.used_at,
         now: token.now,
@@ -168,6 +229,12 @@ pub async fn successors(db: &mut PgConnection, hash: &TokenHash) -> Result<Succe
     Ok(Successors { count: row.count, used: row.used })
 }
 
+/// Says that a session is used now.
+pub async fn touch_session(db: &mut PgConnection, id: SessionId) -> Result<()> {
+    sqlx::query!("update session set last_used_at = now() where id = $1", id.uuid()).execute(db).await?;
+    Ok(())
+}
+
 /// Marks a refresh token as used now, if it was not, and with it every other one that replaced the same `parent`: a
 /// device that got two answers to one request goes on with one of them, and the other is dead from then.
 pub async fn mark_used(db: &mut PgConnection, hash: &TokenHash, parent: Option<&[u8]>) -> Result<()> {
@@ -178,13 +245,5 @@ pub async fn mark_used(db: &mut PgConnection, hash: &TokenHash, parent: Option<&
     )
     .execute(db)
     .await?;
-    Ok(())
-}
-
-/// Ends a session: none of its refresh tokens is good any more.
-pub async fn end_session(db: &mut PgConnection, id: SessionId) -> Result<()> {
-    sqlx::query!("update session set revoked_at = now() where id = $1 and revoked_at is null", id.uuid())
-        .execute(db)
-        .await?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! All SQL of the project, one file per table or pair of tables. Functions take an open connection: only `service`
 //! begins transactions, and nothing here decides anything.
 
+mod accounts;
 mod append;
 mod blocks;
 mod database;
@@ -21,16 +22,22 @@ mod rating_history;
 mod ratings;
 mod reviews;
 mod season;
+mod sessions;
 mod standings;
 mod statistics;
 mod tickets;
 
+pub use accounts::{
+    AccountRow, account, account_by_name, account_by_recovery_code, guest_has_something, insert_account,
+    lock_account, promote_guest, remove_personal_tokens, replace_recovery_codes, set_password,
+    use_recovery_code,
+};
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use blocks::{BLOCKS_PAGE, BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
 pub use database::{Connection, Database};
 pub use departures::{
-    IdleGuest, NAME_OF_THE_DELETED, Ties, delete_player, end_sessions, erase_guest, hold_players,
-    idle_guests, lock_going, lock_open_tickets, make_bot, ties,
+    IdleGuest, NAME_OF_THE_DELETED, Ties, delete_player, erase_guest, hold_players, idle_guests, lock_going,
+    lock_open_tickets, make_bot, ties,
 };
 pub use due::{
     Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
@@ -44,8 +51,8 @@ pub use groups::{
 };
 pub use idempotency::{forget_old, recall, remember};
 pub use identity::{
-    PlayerKind, PlayerRow, RefreshRow, Successors, end_session, insert_player, insert_refresh,
-    insert_session, lock_refresh, mark_used, player, rename_player, successors,
+    OwnPlayer, PlayerKind, PlayerRow, RefreshRow, Successors, insert_player, insert_refresh, insert_session,
+    lock_refresh, mark_used, own_player, player, successors, touch_session, update_player,
 };
 pub use ledger::{LedgerCause, LedgerEntry, LedgerRow, changes_without_rating, ledger_entries, ledgers};
 pub use lists::{
@@ -65,6 +72,10 @@ pub use ratings::{
 };
 pub use reviews::{StoredReview, insert_review, review};
 pub use season::{Season, begin_season, finish_season, lock_pool};
+pub use sessions::{
+    SessionRow, end_old_sessions, end_session, end_sessions, end_sessions_beyond, forget_sessions,
+    has_session, sessions,
+};
 pub use standings::{
     LEADERBOARD_PAGE, ListedRow, PoolStanding, Rated, leaderboard, live_standings, standings,
 };

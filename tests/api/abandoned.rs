@@ -52,7 +52,7 @@ fn an_abandoned_request_leaves_no_transaction_to_the_next_one() {
             at_once(ids.iter().map(|id| {
                 let (service, id) = (server.service().clone(), *id);
                 let name = Name::try_from(name.as_str()).unwrap();
-                async move { service.rename(id, &name).await.unwrap() }
+                async move { service.update_player(id, Some(&name), None).await.unwrap() }
             }))
             .await;
             let seen: i64 = sqlx::query_scalar("select count(*) from player where name = $1")

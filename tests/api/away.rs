@@ -15,7 +15,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{KEY, Player, TestServer, number, run, test, text};
+use crate::harness::{KEY, Player, TestServer, cheap, number, run, test, text};
 
 fn patient(seconds: &Value) -> Value {
     json!({ "variant": "kalah", "options": { "away_seconds": seconds, "stand_in": "easy" } })
@@ -314,6 +314,7 @@ fn the_heart_beats_while_every_connection_is_taken() {
         let service = Service::new(
             database.clone(),
             SigningKeys::parse(KEY).unwrap(),
+            cheap(),
             Arc::new(Metrics::new()),
             CancellationToken::new(),
             Memory::server(2),

@@ -59,6 +59,7 @@ fn unknown_ids_are_not_found_by_every_operation() {
                 "groups" => "group_not_found",
                 "tickets" => "ticket_not_found",
                 "me" => "token_not_found",
+                "sessions" => "session_not_found",
                 _ => "player_not_found",
             };
             for id in [

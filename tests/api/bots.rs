@@ -42,7 +42,7 @@ fn an_account_becomes_a_bot_for_good() {
     test(async |server| {
         let guest = server.guest("Ana").await;
         guest.put("/v1/me/bot", json!({})).await.problem(403, "account_needed");
-        let account = server.account("Deep Pit").await;
+        let account = server.account_named("Deep Pit").await;
         for _ in 0..2 {
             let bot = account.put("/v1/me/bot", json!({})).await.ok(200);
             assert_eq!((&bot["id"], &bot["kind"]), (&json!(account.id), &json!("bot")));
@@ -56,14 +56,14 @@ fn an_account_becomes_a_bot_for_good() {
 #[test]
 fn after_a_ranked_game_it_is_too_late_to_be_a_bot() {
     test(async |server| {
-        let account = server.account("Late").await;
+        let account = server.account_named("Late").await;
         let people = [account.clone(), server.guest("Ana").await];
         let (_, game) = server.ranked_game_of("kalah", &people).await;
         account.put("/v1/me/bot", json!({})).await.problem(409, "bot_too_late");
         account.act(text(&game["id"]), "resign").await.ok(200);
         account.put("/v1/me/bot", json!({})).await.problem(409, "bot_too_late");
         let solo = json!({ "variant": "kalah", "computers": ["easy"] });
-        let other = server.account("Early").await;
+        let other = server.account_named("Early").await;
         other.post("/v1/games", solo).await.ok(201);
         other.put("/v1/me/bot", json!({})).await.ok(200);
     });
@@ -106,7 +106,7 @@ fn bots_meet_bots_and_those_who_ask_for_them_and_nobody_else() {
 #[test]
 fn whoever_becomes_a_bot_while_waiting_waits_as_one() {
     test(async |server| {
-        let account = server.account("Deep Pit").await;
+        let account = server.account_named("Deep Pit").await;
         let waits = ticket(&account, 2, false).await;
         account.put("/v1/me/bot", json!({})).await.ok(200);
         let ana = server.guest("Ana").await;

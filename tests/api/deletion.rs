@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sqlx::Row;
 
-use crate::harness::{Player, Table, TestServer, play_out, test, text};
+use crate::harness::{PASSWORD, Player, Table, TestServer, play_out, test, text};
 
 /// Asserts that the player is gone, and that nothing stored contradicts it.
 async fn gone(server: &TestServer, player: &Player) {
@@ -39,14 +39,14 @@ fn a_guest_who_goes_leaves_no_name() {
 #[test]
 fn an_account_is_deleted_with_its_password_only() {
     test(async |server| {
-        for player in [server.account("Ana").await, server.bot("Deep Pit").await] {
+        for player in [server.account_named("Ana").await, server.bot("Deep Pit").await] {
             let problem = player.go(json!({})).await.problem(422, "invalid_value");
             assert_eq!(problem["errors"][0]["pointer"], "/password");
             player.get("/v1/me").await.ok(200);
             player.go(json!({ "password": "right", "sure": true })).await.problem(422, "unknown_field");
         }
-        let player = server.account("Ben").await;
-        player.go(json!({ "password": "right" })).await.ok(204);
+        let player = server.account_named("Ben").await;
+        player.go(json!({ "password": PASSWORD })).await.ok(204);
         gone(server, &player).await;
     });
 }
@@ -217,7 +217,7 @@ const STAYS: [(&str, &str); 7] = [
 #[test]
 fn everything_that_belonged_to_the_player_alone_is_removed() {
     test(async |server| {
-        let (ana, ben) = (server.account("Ana Conda").await, server.guest("Ben").await);
+        let (ana, ben) = (server.account_named("Ana Conda").await, server.guest("Ben").await);
         let people = [ana.clone(), ben.clone()];
         let (_, game) = server.ranked_game_of("kalah", &people).await;
         ben.act(text(&game["id"]), "resign").await.ok(200);
@@ -241,7 +241,7 @@ fn everything_that_belonged_to_the_player_alone_is_removed() {
         ] {
             sqlx::query(sql).bind(&ana.id).execute(&mut database).await.unwrap();
         }
-        ana.go(json!({ "password": "right" })).await.ok(204);
+        ana.go(json!({ "password": PASSWORD })).await.ok(204);
         let after = server.everything().await;
         assert!(!after.contains("Ana Conda") && !after.contains(&format!("user-{}", ana.id)));
         let columns = "select c.table_name::text, c.column_name::text from information_schema.columns c
@@ -269,7 +269,7 @@ fn everything_that_belonged_to_the_player_alone_is_removed() {
 #[test]
 fn a_deletion_that_broke_off_is_completed_by_the_next() {
     test(async |server| {
-        let mut ana = server.account("Ana").await;
+        let mut ana = server.account_named("Ana").await;
         let new = json!({ "variant": "kalah", "computers": ["easy", "easy"], "starter": "me" });
         let game = ana.post("/v1/games", new).await.ok(201);
         let group = ana.post("/v1/groups", json!({ "variant": "kalah" })).await.ok(201);
@@ -283,7 +283,7 @@ fn a_deletion_that_broke_off_is_completed_by_the_next() {
         ] {
             sqlx::query(sql).execute(&mut database).await.unwrap();
         }
-        ana.go(json!({ "password": "right" })).await.problem(500, "internal");
+        ana.go(json!({ "password": PASSWORD })).await.problem(500, "internal");
         // What others take part in has ended, what is the player's own is all there.
         assert_eq!(ana.game(text(&game["id"])).await["seats"][0]["resigned"], true);
         let group = server.nobody().get(&format!("/v1/groups/{}", text(&group["id"]))).await.ok(200);
@@ -294,7 +294,7 @@ fn a_deletion_that_broke_off_is_completed_by_the_next() {
         assert_eq!(server.service().audit().await.unwrap().differences, []);
         sqlx::query("drop trigger break_off on player").execute(&mut database).await.unwrap();
         ana.refresh = text(&tokens["refresh_token"]).to_owned();
-        ana.go(json!({ "password": "right" })).await.ok(204);
+        ana.go(json!({ "password": PASSWORD })).await.ok(204);
         gone(server, &ana).await;
     });
 }

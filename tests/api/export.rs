@@ -107,7 +107,7 @@ fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
 
 /// A player of whom every table has something.
 async fn everywhere(server: &TestServer) -> (Player, Player) {
-    let (ana, ben) = (server.account("Ana").await, server.guest("Ben").await);
+    let (ana, ben) = (server.account_named("Ana").await, server.guest("Ben").await);
     let (_, game) = server.ranked_game_of("kalah", &[ana.clone(), ben.clone()]).await;
     ben.act(text(&game["id"]), "resign").await.ok(200);
     let new = json!({ "variant": "basic", "computers": ["easy"], "starter": "me", "options": { "pits": 3 } });

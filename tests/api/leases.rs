@@ -13,7 +13,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{KEY, Player, TestServer, at_once, number, play_on, run, test, text};
+use crate::harness::{KEY, Player, TestServer, at_once, cheap, number, play_on, run, test, text};
 
 async fn solo(player: &Player, level: &str, starter: &str) -> Value {
     let new =
@@ -159,6 +159,7 @@ fn whoever_waits_longest_is_served_first() {
         let service = Service::new(
             Database::new(options),
             keys,
+            cheap(),
             Arc::new(Metrics::new()),
             CancellationToken::new(),
             Memory::server(2),

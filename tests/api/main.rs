@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 
 mod abandoned;
+mod accounts;
 mod analysis;
 mod audit;
 mod away;
@@ -34,11 +35,13 @@ mod leases;
 mod ledgers;
 mod limits;
 mod lists;
+mod me;
 mod metrics;
 mod moves;
 mod no_shows;
 mod operations;
 mod outlook;
+mod passwords;
 mod personal_tokens;
 mod polling;
 mod positions;
@@ -53,6 +56,7 @@ mod retention;
 mod reviews;
 mod round_trips;
 mod scopes;
+mod sessions;
 mod start;
 mod statistics;
 mod thinking;

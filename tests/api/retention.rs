@@ -86,7 +86,7 @@ fn idle_guests_who_have_played_go_as_if_they_had_asked_for_it() {
 #[test]
 fn accounts_and_bots_stay_for_ever() {
     test(async |server| {
-        let (account, bot) = (server.account("Ana").await, server.bot("Deep Pit").await);
+        let (account, bot) = (server.account_named("Ana").await, server.bot("Deep Pit").await);
         silent(server, &account, 4_000.0).await;
         silent(server, &bot, 4_000.0).await;
         retire(server).await;

@@ -8,6 +8,6 @@ mod position;
 
 pub use event::{By, EndReason, Event};
 pub use game::{Game, GameStatus};
-pub use player::{Level, Player, Variant};
+pub use player::{Level, Player, PlayerKind, Variant};
 pub use pool::Pool;
 pub use position::{CapturedCup, Cup, Position, captured, path};

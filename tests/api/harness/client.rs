@@ -9,6 +9,9 @@ use tokio::net::TcpStream;
 
 use super::{TestServer, secrets};
 
+/// The password of accounts in tests.
+pub const PASSWORD: &str = "seven pits, four stones";
+
 /// Somebody who calls the API.
 #[derive(Clone)]
 pub struct Player {
@@ -30,6 +33,22 @@ impl Player {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
+    /// The same caller with the tokens of an answer that renewed them.
+    pub fn renewed(&self, pair: &Value) -> Self {
+        let refresh = text(&pair["refresh_token"]).to_owned();
+        Self { refresh, ..self.with_token(text(&pair["access_token"])) }
+    }
+
+    /// The same caller as the player of an answer that signed somebody in.
+    pub fn signed_in(&self, answer: &Value) -> Self {
+        Self {
+            id: text(&answer["player"]["id"]).to_owned(),
+            token: Some(text(&answer["access_token"]).to_owned()),
+            refresh: text(&answer["refresh_token"]).to_owned(),
+            ..self.clone()
+        }
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send(Method::GET, path, None).await
     }
@@ -38,12 +57,12 @@ impl Player {
         self.send(Method::POST, path, Some(body)).await
     }
 
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
-        self.send(Method::PATCH, path, Some(body)).await
-    }
-
     pub async fn put(&self, path: &str, body: Value) -> Answer {
         self.send(Method::PUT, path, Some(body)).await
+    }
+
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.send(Method::PATCH, path, Some(body)).await
     }
 
     /// Deletes the player, with this body.

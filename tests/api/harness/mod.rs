@@ -5,7 +5,7 @@ mod client;
 mod ranked;
 mod secrets;
 
-pub use client::{Answer, Player, at_once, number, of_seats, play_on, play_out, raw, text};
+pub use client::{Answer, PASSWORD, Player, at_once, number, of_seats, play_on, play_out, raw, text};
 pub use ranked::Table;
 
 use std::net::TcpListener;
@@ -15,11 +15,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
-use mancala_server::account::SigningKeys;
-use mancala_server::budget::PlayerBudgets;
-use mancala_server::cpu::Memory;
+use mancala_server::account::{Cost, SigningKeys};
 use mancala_server::embedded::{Cluster, Durability};
-use mancala_server::proxies::TrustedProxies;
 use mancala_server::server::{Server, Settings, Transport, start};
 use mancala_server::store;
 use reqwest::Client;
@@ -30,6 +27,11 @@ use tokio::runtime::Runtime;
 
 /// The key that signs the access tokens of every test server.
 pub const KEY: &str = "dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz";
+
+/// What a password costs in tests: next to nothing, which the command line would refuse.
+pub fn cheap() -> Cost {
+    Cost::new(64, 1, 1).unwrap()
+}
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static POSTGRES: LazyLock<Postgres> = LazyLock::new(Postgres::prepare);
@@ -170,6 +172,11 @@ impl TestServer {
         Self::on_as(self.database.clone(), KEY, change).await
     }
 
+    /// One more, where passwords cost this much.
+    pub async fn another_at_cost(&self, password_cost: Cost) -> Self {
+        self.another_as(|settings| settings.password_cost = password_cost).await
+    }
+
     /// A server on a database that has been made already.
     pub async fn on(database: PgConnectOptions) -> Self {
         Self::on_with(database, 0, KEY).await
@@ -186,19 +193,10 @@ impl TestServer {
 
     async fn on_as(database: PgConnectOptions, keys: &str, change: impl FnOnce(&mut Settings)) -> Self {
         secrets::listen();
-        let mut settings = Settings {
-            listener: TcpListener::bind("127.0.0.1:0").unwrap(),
-            database: database.clone(),
-            keys: SigningKeys::parse(keys).unwrap(),
-            embedded: None,
-            address_limit: 0,
-            player_budgets: PlayerBudgets::OFF,
-            trusted_proxies: TrustedProxies::default(),
-            guest_days: 0,
-            // Filled in the background at the first hard move of every test's server.
-            tables: Memory::server(2),
-            transport: Transport::default(),
-        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let keys = SigningKeys::parse(keys).unwrap();
+        let mut settings = Settings::unlimited(listener, database.clone(), keys);
+        settings.password_cost = cheap();
         change(&mut settings);
         let server = start(settings).await.unwrap();
         Self { server, database, client: Client::new() }
@@ -259,36 +257,34 @@ impl TestServer {
     pub async fn guest(&self, name: &str) -> Player {
         let nobody = self.nobody();
         let made = nobody.post("/v1/guests", json!({ "name": name })).await.ok(201);
-        let text = |field: &Value| field.as_str().unwrap().to_owned();
-        Player {
-            id: text(&made["player"]["id"]),
-            token: Some(text(&made["access_token"])),
-            refresh: text(&made["refresh_token"]),
-            ..nobody
-        }
+        nobody.signed_in(&made)
     }
 
-    /// Lets a guest be an account, as if it had registered.
+    /// A new account with the password [`PASSWORD`].
+    pub async fn account(&self, username: &str) -> Player {
+        let nobody = self.nobody();
+        let new = json!({ "username": username, "password": PASSWORD, "device": "first" });
+        let made = nobody.post("/v1/accounts", new).await.ok(201);
+        nobody.signed_in(&made)
+    }
+
+    /// Lets a guest register.
     pub async fn becomes_account(&self, player: &Player) {
-        let sql = "update player set kind = 'account' where id = $1::text::uuid";
-        sqlx::query(sql).bind(&player.id).execute(&mut self.database().await).await.unwrap();
+        let username = format!("user-{}", &player.id[24..]);
+        let new = json!({ "username": username, "password": PASSWORD });
+        player.via(self).post("/v1/accounts", new).await.ok(201);
     }
 
-    /// A new player with an account.
-    pub async fn account(&self, name: &str) -> Player {
+    /// A new account with this display name.
+    pub async fn account_named(&self, name: &str) -> Player {
         let player = self.guest(name).await;
-        let mut database = self.database().await;
-        let account = "insert into account (player_id, username, canonical, password)
-                       values ($1::text::uuid, 'user-' || $1, 'user' || $1, 'secret-hash')";
-        sqlx::query(account).bind(&player.id).execute(&mut database).await.unwrap();
-        let kind = "update player set kind = 'account' where id = $1::text::uuid";
-        sqlx::query(kind).bind(&player.id).execute(&mut database).await.unwrap();
+        self.becomes_account(&player).await;
         player
     }
 
     /// A new bot.
     pub async fn bot(&self, name: &str) -> Player {
-        let bot = self.account(name).await;
+        let bot = self.account_named(name).await;
         bot.put("/v1/me/bot", json!({})).await.ok(200);
         bot
     }

@@ -1,0 +1,73 @@
+//! How long signing in takes with a username that exists and with one that does not, with the wrong password both times:
+//! who guesses must not learn from the time which usernames there are. Every name is tried once, since repeated attempts
+//! with one are slowed down. The exit status is 1 unless the medians are within a tenth of each other.
+//!
+//! `cargo bench --bench sign_in`, or with `-- 50` for as many tries of each kind instead of 200.
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
+
+mod client;
+
+use std::net::{SocketAddr, TcpListener};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use mancala_server::account::SigningKeys;
+use mancala_server::embedded::{Cluster, Durability};
+use mancala_server::server::{Settings, start};
+use serde_json::json;
+use sqlx::postgres::PgConnectOptions;
+use tokio::runtime::Runtime;
+
+use client::Client;
+
+const TRIES: usize = 200;
+
+fn main() -> ExitCode {
+    let tries = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(TRIES);
+    let home = std::env::temp_dir().join(format!("mancala-bench-{}", std::process::id()));
+    let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
+    let runtime = Runtime::new().expect("a runtime");
+    let settings = Settings::unlimited(
+        TcpListener::bind("127.0.0.1:0").expect("a free port"),
+        PgConnectOptions::from_str(cluster.url()).expect("its own URL"),
+        SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
+    );
+    let server = runtime.block_on(start(settings)).expect("the server starts");
+    let ratio = runtime.block_on(measure(server.address(), tries));
+    runtime.block_on(server.stop());
+    drop(cluster);
+    std::fs::remove_dir_all(&home).expect("its own folder");
+    if (0.9..=1.1).contains(&ratio) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn measure(address: SocketAddr, tries: usize) -> f64 {
+    let mut client = Client::new(address).await;
+    for i in 0..tries {
+        let new = json!({ "username": format!("known-{i}x"), "password": "seven pits, four stones" });
+        client.ask("POST", "/v1/accounts", "", &new).await;
+    }
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    // In turn, so that whatever else the machine does falls on both.
+    for i in 0..tries {
+        known.push(refused(&mut client, &format!("known-{i}x")).await);
+        unknown.push(refused(&mut client, &format!("guess-{i}x")).await);
+    }
+    let [known, unknown] = [known, unknown].map(|took| median(took).as_secs_f64() * 1e3);
+    println!("{tries} wrong passwords each, median: known username {known:.3} ms, unknown {unknown:.3} ms");
+    println!("known : unknown = {:.3}, wanted within 0.9 and 1.1", known / unknown);
+    known / unknown
+}
+
+async fn refused(client: &mut Client, username: &str) -> Duration {
+    let body = json!({ "username": username, "password": "six pits, five stones" }).to_string();
+    let asked = Instant::now();
+    let (status, _) = client.exchange("POST", "/v1/sessions", "", &body).await;
+    assert_eq!(status, 401);
+    asked.elapsed()
+}
+
+fn median(mut took: Vec<Duration>) -> Duration {
+    took.sort_unstable();
+    took[took.len() / 2]
+}
