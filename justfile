@@ -36,6 +36,10 @@ bench:
 matchmaking:
     cargo bench --bench matchmaking
 
+# Whether the time of signing in tells which usernames there are.
+sign-in:
+    cargo bench --bench sign_in
+
 # Each level against the one below, for hours; see benches/ladder.rs for less.
 ladder:
     cargo bench --bench ladder

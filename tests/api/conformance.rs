@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Player, Table, TestServer, play_out, test};
+use crate::harness::{Answer, PASSWORD, Player, Table, TestServer, play_out, test};
 use crate::operations::Document;
 
 /// What about a value does not fit a schema of the document, with fields that the schema does not name.
@@ -213,6 +213,56 @@ fn every_answer_of_a_session_is_as_the_document_tells() {
         s.send("delete_current_session", &ben, &[], Value::Null).await;
         s.send("refresh_session", &nobody, &[], json!({ "refresh_token": ben.refresh })).await;
         s.send("get_me", &nobody, &[], Value::Null).await;
+    });
+}
+
+#[test]
+fn accounts_and_sessions_are_as_the_document_tells() {
+    test(async |server| {
+        let s = Session { server, document: Document::of(server).await };
+        let (guest, nobody) = (s.guest("Ana").await, server.nobody());
+        let new = json!({ "username": "ana", "password": PASSWORD, "device": "phone" });
+        let made = s.send("create_account", &guest, &[], new.clone()).await;
+        let ana = nobody.signed_in(&made);
+        for (who, body) in [
+            (&ana, new.clone()),
+            (&nobody, new.clone()),
+            (&nobody, json!({ "username": "admin", "password": PASSWORD })),
+            (&nobody, json!({ "username": "a b", "password": PASSWORD })),
+            (&nobody, json!({ "username": "ben", "password": "password" })),
+        ] {
+            assert!(s.send("create_account", who, &[], body).await["code"].is_string());
+        }
+        let guest = s.guest("Ben").await;
+        s.send("create_group", &guest, &[], json!({ "variant": "kalah" })).await;
+        let mut credentials = json!({ "username": "ana", "password": PASSWORD, "leave_guest": false });
+        s.send("create_session", &guest, &[], credentials.clone()).await;
+        credentials["leave_guest"] = json!(true);
+        s.send("create_session", &guest, &[], credentials).await;
+        s.send("create_session", &nobody, &[], json!({ "username": "ana", "password": "wrong" })).await;
+        s.send("update_me", &ana, &[], json!({ "preferences": { "theme": ["dark", null] } })).await;
+        for who in [&ana, &guest] {
+            s.send("get_me", who, &[], Value::Null).await;
+            s.send("create_recovery_codes", who, &[], json!({ "password": PASSWORD })).await;
+            s.send("create_recovery_codes", who, &[], json!({ "password": "wrong" })).await;
+            for new in ["password", "six pits, five stones"] {
+                s.send("change_password", who, &[], json!({ "password": PASSWORD, "new_password": new }))
+                    .await;
+            }
+        }
+        let codes = json!({ "password": "six pits, five stones" });
+        let codes = s.send("create_recovery_codes", &ana, &[], codes).await["recovery_codes"].clone();
+        let body = json!({ "username": "ana", "recovery_code": codes[0], "new_password": PASSWORD });
+        let recovered = s.send("recover_account", &nobody, &[], body.clone()).await;
+        s.send("recover_account", &nobody, &[], body).await;
+        let last = nobody.signed_in(&recovered);
+        s.send("create_session", &nobody, &[], json!({ "username": "ana", "password": PASSWORD })).await;
+        let listed = s.send("list_sessions", &last, &[], Value::Null).await;
+        let other = listed["items"].as_array().unwrap().iter().find(|session| session["current"] == false);
+        for id in [&other.unwrap()["id"], &json!(ana.id)] {
+            s.send("delete_session", &last, &[&text(id)], Value::Null).await;
+        }
+        s.send("delete_sessions", &last, &[], Value::Null).await;
     });
 }
 

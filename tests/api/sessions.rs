@@ -10,7 +10,7 @@ async fn sign_in(who: &Player, username: &str, device: &str) -> Player {
 }
 
 async fn refresh(who: &Player) -> Answer {
-    who.post("/v1/sessions/refresh", json!({ "refresh_token": who.refresh })).await
+    who.without_token().post("/v1/sessions/refresh", json!({ "refresh_token": who.refresh })).await
 }
 
 async fn sessions(who: &Player) -> Vec<Value> {

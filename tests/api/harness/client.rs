@@ -33,6 +33,11 @@ impl Player {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
+    /// Somebody without a token, calling the same server.
+    pub fn without_token(&self) -> Self {
+        Self { token: None, ..self.clone() }
+    }
+
     /// The same caller with the tokens of an answer that renewed them.
     pub fn renewed(&self, pair: &Value) -> Self {
         let refresh = text(&pair["refresh_token"]).to_owned();
