@@ -115,10 +115,15 @@ fn people_who_come_back() {
 
 fn how_long_a_round_takes() {
     println!("\none round, milliseconds (the best of {TIMED_ROUNDS}); wanted: under 200 for 10,000");
-    for (who, newcomers) in [("who has waited 0 to 60 s", false), ("newcomers who all came 10 s ago", true)] {
+    for (who, newcomers, mixed) in [
+        ("who has waited 0 to 60 s", false, false),
+        ("newcomers who all came 10 s ago", true, false),
+        ("newcomers, one in ten a bot, one in ten a person who would meet one", true, true),
+    ] {
         println!("  {who}");
         for seats in 2..=4 {
-            let [few, more, many] = [1_000, 3_000, 10_000].map(|count| milliseconds(count, seats, newcomers));
+            let [few, more, many] =
+                [1_000, 3_000, 10_000].map(|count| milliseconds(count, seats, newcomers, mixed));
             println!(
                 "  {seats} seats: {few:.2} for 1,000, {more:.2} for 3,000 (x {:.1}), {many:.2} for 10,000 (x {:.1})",
                 more / few,
@@ -129,7 +134,7 @@ fn how_long_a_round_takes() {
 }
 
 /// Of one round for so many, one in ten with a hard limit, each with three games that they remember.
-fn milliseconds(count: usize, seats: usize, newcomers: bool) -> f64 {
+fn milliseconds(count: usize, seats: usize, newcomers: bool, mixed: bool) -> f64 {
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     let ticket = |(number, arrival): (usize, Arrival)| Waiting {
         player: player(number),
@@ -143,7 +148,11 @@ fn milliseconds(count: usize, seats: usize, newcomers: bool) -> f64 {
             })
             .collect(),
         blocked: Vec::new(),
-        company: Company::People,
+        company: match number % 10 {
+            0 if mixed => Company::Bot,
+            1 if mixed => Company::Anybody,
+            _ => Company::People,
+        },
     };
     let waiting: Vec<Waiting> = arrivals(1, count, 1.0, 10).into_iter().enumerate().map(ticket).collect();
     let time = |_| {

@@ -243,6 +243,8 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
             C::RankedRematch,
             C::GroupPlaying,
             C::GroupChanged,
+            // Who asks for it, or agreed before, is gone.
+            C::PlayerNotFound,
         ],
         "create_group" => &[C::IdempotencyKeyReused, C::PlayerNotFound],
         "join_group" => &[C::CodeNotFound, C::PlayerNotFound, C::GroupFull, C::GroupPlaying, C::RateLimited],

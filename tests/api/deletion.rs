@@ -302,8 +302,7 @@ fn a_deletion_that_broke_off_is_completed_by_the_next() {
 #[test]
 fn a_seat_that_has_its_place_keeps_nobody_from_going() {
     test(async |server| {
-        // With one stone in each of three pits, seats leave the board early.
-        let kind = json!({ "variant": "basic", "options": { "pits": 1, "stones": 1 } });
+        let kind = json!({ "variant": "basic", "options": { "pits": 4, "stones": 3 } });
         let (people, _, game) = server.group_game(kind, 4).await;
         let id = text(&game["id"]);
         let mut state = people[0].game(id).await;
