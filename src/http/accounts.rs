@@ -49,7 +49,7 @@ pub struct Registered {
     /// For the next pair; good once.
     pub refresh_token: String,
     /// Each sets a new password once, for whoever has forgotten the old one. They are never shown again.
-    #[schema(min_items = 10, max_items = 10, example = json!(["01234-56789-abcde-fghjk"]))]
+    #[schema(min_items = 10, max_items = 10)]
     pub recovery_codes: Vec<String>,
 }
 

@@ -89,7 +89,7 @@ pub struct PasswordChange {
 #[derive(Serialize, ToSchema)]
 pub struct RecoveryCodes {
     /// Each sets a new password once. They are never shown again.
-    #[schema(min_items = 10, max_items = 10, example = json!(["01234-56789-abcde-fghjk"]))]
+    #[schema(min_items = 10, max_items = 10)]
     pub recovery_codes: Vec<String>,
 }
 
