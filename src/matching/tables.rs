@@ -214,8 +214,8 @@ impl Nearest<'_> {
 
     fn see(&mut self, index: usize) {
         let (me, other) = (&self.line.waiting[self.anchor], &self.line.waiting[index]);
-        // Who may not meet the anchor sits at none of its tables, and need not be brought into an order.
-        if !may_meet(me, other) {
+        // Who never sits with the anchor need not be brought into an order.
+        if !me.company.suits(other.company) {
             return;
         }
         let distance = me.standing.gap(other.standing) + penalty(&[me, other]);
