@@ -209,7 +209,7 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "delete_session" => &[C::SessionNotFound],
         "get_me" | "update_me" | "get_player" => &[C::PlayerNotFound],
         "export_me" => &[C::PlayerNotFound],
-        "delete_me" => &[C::PlayerNotFound, C::Busy],
+        "delete_me" => &[C::PlayerNotFound, C::WrongPassword, C::SignInBusy, C::Busy],
         "declare_bot" => &[C::PlayerNotFound, C::AccountNeeded, C::BotTooLate],
         "get_block" => &[C::BlockNotFound],
         "block_player" => &[C::PlayerNotFound, C::TooManyBlocks],

@@ -201,8 +201,6 @@ fn every_example_of_a_request_does_what_the_document_tells() {
                 "create_recovery_codes" => "wrong_password",
                 "create_session" | "recover_account" => "wrong_credentials",
                 "request_rematch" => "game_not_over",
-                "create_personal_token" => "account_needed",
-                "declare_bot" => "account_needed",
                 _ => "",
             };
             // What comes after a game has been resigned comes too late.

@@ -210,7 +210,8 @@ fn the_lines_say_what_the_service_says() {
         assert_eq!((&player["id"], &player["name"]), (&json!(ana.id), &json!("Ana")));
         assert_eq!(player["preferences"], json!({ "colour": "red" }));
         assert!(player["heard_at"].is_string());
-        assert_eq!(only("account")["recovery_codes"], 1);
+        // Ten from registering, one from the database.
+        assert_eq!(only("account")["recovery_codes"], 11);
         assert_eq!(only("block")["player_id"], cem.id);
         assert_eq!(only("rating")["games"], 1);
         assert_eq!((&only("rating_change")["place"], &only("opponent")["won"]), (&json!(1), &json!(1)));
