@@ -18,12 +18,16 @@ use super::{
     Search, analysis, frame, games, groups, guests, hints, leaderboards, play, preview, ratings, sessions,
     tickets,
 };
-use crate::account::{Name, RefreshToken, SigningKeys};
+use crate::account::{
+    CanonicalName, Cost, Name, Password, PersonalToken, RecoveryCode, RefreshToken, SigningKeys, Username,
+};
+use crate::budget::PlayerBudgets;
 use crate::cpu::{Computers, Memory};
 use crate::engine;
 use crate::fuzzing::{fuzz, fuzz_text, fuzz_times};
 use crate::ids::{GameId, PlayerId, SessionId};
 use crate::pool::Pool;
+use crate::proxies::TrustedProxies;
 use crate::rating::Rating;
 use crate::service::Mark;
 
@@ -271,5 +275,63 @@ fn names() {
         assert!((1..=Name::MAX_CHARS).contains(&name.as_str().chars().count()));
         assert!(!name.as_str().chars().any(char::is_control));
         true
+    });
+}
+
+#[test]
+fn usernames() {
+    fuzz_text(&["ana", "Ana.Maria_7", "Ζωή-7", "李小龍李", "ＡＮＡ"], |text| {
+        let canonical = CanonicalName::of(text);
+        let Ok(username) = Username::try_from(text) else { return false };
+        assert_eq!(username.canonical(), &canonical, "found again by what was written: {text}");
+        let again = Username::try_from(username.as_str()).expect("what is kept is a username");
+        assert_eq!((again.as_str(), again.canonical()), (username.as_str(), &canonical));
+        assert_eq!(CanonicalName::of(canonical.as_str()), canonical);
+        true
+    });
+}
+
+#[test]
+fn personal_tokens() {
+    let token = PersonalToken::generate().into_text();
+    fuzz_text(&[&token], |text| {
+        let hash = PersonalToken::hash_of(text);
+        assert_eq!(hash == PersonalToken::hash_of(&token), text == token);
+        hash.is_some()
+    });
+}
+
+#[test]
+fn recovery_codes() {
+    let code = RecoveryCode::generate().into_text();
+    let hash = |text: &str| RecoveryCode::presented(text).hash();
+    let meant = |text: &str| {
+        let letters = text.replace(|c: char| c == '-' || c.is_whitespace(), "").to_ascii_lowercase();
+        letters.replace('o', "0").replace(['i', 'l'], "1")
+    };
+    fuzz_text(&[&code], |text| {
+        assert_eq!(hash(text) == hash(&code), meant(text) == meant(&code), "{text}");
+        meant(text) == meant(&code)
+    });
+}
+
+#[test]
+fn passwords() {
+    fuzz_text(&["seven pits, four stones", "семь лунок"], |text| {
+        Password::presented(text).check(&["Ana", "ana"]).is_ok()
+    });
+}
+
+#[test]
+fn settings() {
+    fuzz_text(&["m=19456,t=2,p=1"], |text| text.parse::<Cost>().is_ok());
+    fuzz_text(&["sign-in=30,creating=60,playing=600,reading=1200", "off"], |text| {
+        text.parse::<PlayerBudgets>().is_ok()
+    });
+    fuzz_text(&["10.0.0.0/8, fd00::/8", "127.0.0.1"], |text| text.parse::<TrustedProxies>().is_ok());
+    let proxies: TrustedProxies = "10.0.0.0/8,fd00::/8".parse().unwrap();
+    fuzz_text(&["203.0.113.9, 10.1.2.3", "[2001:db8::1]:443", "[2001:db8::2]"], |text| {
+        let peer = [10, 0, 0, 1].into();
+        proxies.origin(peer, text.split(',').map(str::as_bytes)) != peer
     });
 }
