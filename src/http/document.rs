@@ -5,12 +5,11 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_actix_web::AppExt;
 
+use super::access::{class_of, tell_scope};
 use super::document30::to_3_0;
 use super::objects::Event;
 use super::operations;
 use super::problem::{Problem, ProblemCode};
-use super::routes::Access;
-use crate::budget::Class;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -109,40 +108,6 @@ fn correct_form(operation: &mut Value, schemas: &Value) {
     if schemas[name].get("required").is_none() {
         body["required"] = false.into();
     }
-}
-
-/// What an operation is counted as. What is not of the API proper is not counted.
-fn class_of(path: &str, method: &str, operation: &Value) -> Option<Class> {
-    let rest = path.strip_prefix("/v1/")?;
-    let secrets = ["guests", "accounts", "sessions", "groups/join", "me/password", "me/recovery"];
-    // What ends sessions is asked for no secret, apart from what ends the player.
-    let about_secrets =
-        if method == "delete" { rest == "me" } else { secrets.iter().any(|start| rest.starts_with(start)) };
-    let thinking = ["create_analysis", "get_hint", "get_review"];
-    // Stateless: nothing stays of what they are sent.
-    let asking = ["preview_position", "replay_record"];
-    let is_one_of = |ids: &[&str]| ids.iter().any(|id| operation["operationId"] == *id);
-    Some(match method {
-        _ if is_one_of(&thinking) => Class::Analysis,
-        "get" => Class::Reading,
-        _ if is_one_of(&asking) => Class::Reading,
-        _ if about_secrets => Class::SignIn,
-        "post" if operation["responses"].get("201").is_some() => Class::Creating,
-        _ => Class::Playing,
-    })
-}
-
-/// Says in words too which scope an operation needs: the older form of the document has no other place for it.
-fn tell_scope(operation: &mut Value) {
-    let sentence = match Access::of(operation) {
-        Access::Anybody => return,
-        Access::Bearers { scope: Some(scope), .. } => {
-            format!("Personal tokens need the scope `{}`.", scope.as_str())
-        }
-        Access::Bearers { scope: None, .. } => "Personal tokens are not accepted.".to_owned(),
-    };
-    let told = operation["description"].as_str().unwrap_or_default();
-    operation["description"] = format!("{told}\n\n{sentence}").into();
 }
 
 /// The same in OpenAPI 3.0.3, which some generators still need.

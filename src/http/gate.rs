@@ -9,10 +9,11 @@ use actix_web::web::Data;
 use actix_web::{Error, HttpMessage};
 use time::OffsetDateTime;
 
+use super::access::Access;
 use super::caller::{session_needed, token_missing};
 use super::limits::Limits;
 use super::problem::{Failure, ProblemCode};
-use super::routes::{Access, Operation, operation};
+use super::routes::{Operation, operation};
 use crate::account::{Credential, Scope, Scopes};
 use crate::service::{Bearer, Service};
 

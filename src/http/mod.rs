@@ -1,5 +1,6 @@
 //! The HTTP side: routes and wire types. A handler extracts, parses, calls one use case and answers.
 
+mod access;
 mod accounts;
 mod analysis;
 mod blocks;

@@ -8,9 +8,9 @@ use actix_web::http::header::ALLOW;
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use serde_json::Value;
 
+use super::access::Access;
 use super::document::document;
 use super::problem::{Failure, ProblemCode};
-use crate::account::Scope;
 use crate::budget::Class;
 
 /// A documented operation.
@@ -22,20 +22,6 @@ pub struct Operation {
     pub access: Access,
     /// What it is counted as.
     pub class: Option<Class>,
-}
-
-/// Who may call an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Anybody: no token is looked at.
-    Anybody,
-    /// Whoever has a good token.
-    Bearers {
-        /// Whether one may do without.
-        optional: bool,
-        /// What a personal token must be good for; `None` is for sessions only.
-        scope: Option<Scope>,
-    },
 }
 
 /// The paths that begin alike.
@@ -103,21 +89,6 @@ impl Operation {
             class: told["x-budget"]
                 .as_str()
                 .map(|name| name.parse().expect("the document has known classes")),
-        }
-    }
-}
-
-impl Access {
-    /// What the document says.
-    pub fn of(told: &Value) -> Self {
-        let ways = told["security"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if ways.is_empty() {
-            return Self::Anybody;
-        }
-        let scope = ways.iter().find_map(|way| way["personal_token"][0].as_str());
-        Self::Bearers {
-            optional: ways.iter().any(|way| way.as_object().is_some_and(serde_json::Map::is_empty)),
-            scope: scope.map(|name| name.parse().expect("the document has known scopes")),
         }
     }
 }

@@ -5,14 +5,12 @@ use uuid::Uuid;
 
 use super::Result;
 use super::games::SeatRating;
-use super::standings::live;
+use super::standings::{LISTED_DAYS, live};
 use crate::engine::Seat;
 use crate::ids::{GameId, PlayerId};
 use crate::pool::Pool;
 use crate::rating::{Change, Deviation, FORMULA, Standing};
 
-/// For how many days after a rated game the leaderboard shows a player.
-pub(super) const LISTED_DAYS: f64 = 30.0;
 const SECONDS_A_DAY: f64 = 86_400.0;
 
 /// Where a player stands in a pool, as idle days have left it.

@@ -4,11 +4,13 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::identity::{PlayerKind, PlayerRow};
-use super::ratings::LISTED_DAYS;
 use super::{Result, corrupt};
 use crate::ids::PlayerId;
 use crate::pool::Pool;
 use crate::rating::{Deviation, Rating, Standing};
+
+/// For how many days after a rated game the leaderboard shows a player.
+pub(super) const LISTED_DAYS: f64 = 30.0;
 
 /// How one player stands in a pool.
 #[derive(Clone, Copy, Debug)]
