@@ -56,6 +56,14 @@ pub fn class_of(path: &str, method: &str, operation: &Value) -> Option<Class> {
     })
 }
 
+/// As how many requests of its class an operation counts for the address that it comes from. Whoever guesses passwords or
+/// codes, of one player or of many, is out of budget sooner than whoever knows them.
+pub fn cost_of(operation: &Value) -> u32 {
+    let guessed =
+        ["create_session", "recover_account", "change_password", "create_recovery_codes", "delete_me"];
+    if guessed.iter().any(|id| operation["operationId"] == *id) { 10 } else { 1 }
+}
+
 /// Says in words too which scope an operation needs: the older form of the document has no other place for it.
 pub fn tell_scope(operation: &mut Value) {
     let sentence = match Access::of(operation) {

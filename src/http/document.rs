@@ -5,7 +5,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_actix_web::AppExt;
 
-use super::access::{class_of, tell_scope};
+use super::access::{class_of, cost_of, tell_scope};
 use super::document30::to_3_0;
 use super::objects::Event;
 use super::operations;
@@ -81,6 +81,7 @@ pub fn document() -> Value {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             if let Some(class) = class_of(path, method, operation) {
                 operation["x-budget"] = class.as_str().into();
+                operation["x-budget-cost"] = cost_of(operation).into();
             }
             add_problems(operation);
             correct_form(operation, &schemas);

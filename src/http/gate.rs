@@ -36,7 +36,7 @@ pub async fn gate(
 async fn admit(operation: &Operation, request: &ServiceRequest) -> Result<(), Failure> {
     let limits = request.app_data::<Data<Limits>>().expect("every app has limits");
     if let Some(class) = operation.class {
-        limits.ask_of_address(class, request.request())?;
+        limits.ask_of_address(class, operation.cost, request.request())?;
     }
     if let Access::Bearers { optional, scope } = operation.access {
         match bearer(request).await? {

@@ -107,13 +107,18 @@ impl Limits {
         }
     }
 
-    /// Takes one request from the budget of the address that it comes from.
-    pub fn ask_of_address(&self, class: Class, request: &HttpRequest) -> Result<(), Failure> {
+    /// Takes a request that counts as so many from the budget of the address that it comes from.
+    pub fn ask_of_address(
+        &self,
+        class: Class,
+        cost: NonZeroU32,
+        request: &HttpRequest,
+    ) -> Result<(), Failure> {
         match (self.addresses.of(class), request.peer_addr()) {
             (Some(budget), Some(peer)) => {
                 let lines = request.headers().get_all("x-forwarded-for").map(HeaderValue::as_bytes);
                 let origin = self.proxies.origin(peer.ip(), lines);
-                budget.take(&network(origin), NonZeroU32::MIN, request)
+                budget.take(&network(origin), cost.min(budget.a_minute), request)
             }
             _ => Ok(()),
         }

@@ -1,6 +1,7 @@
 //! What the document knows of every path: which methods and query parameters it takes, who may call it with which
 //! token, and what it is counted as. Made once from the document, which so cannot say anything else than what holds.
 
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 use actix_web::http::Method;
@@ -22,6 +23,8 @@ pub struct Operation {
     pub access: Access,
     /// What it is counted as.
     pub class: Option<Class>,
+    /// As how many it counts for its address.
+    pub cost: NonZeroU32,
 }
 
 /// The paths that begin alike.
@@ -89,6 +92,10 @@ impl Operation {
             class: told["x-budget"]
                 .as_str()
                 .map(|name| name.parse().expect("the document has known classes")),
+            cost: told["x-budget-cost"]
+                .as_u64()
+                .and_then(|cost| NonZeroU32::new(cost.try_into().ok()?))
+                .unwrap_or(NonZeroU32::MIN),
         }
     }
 }

@@ -302,3 +302,23 @@ fn what_a_stranger_claims_about_its_address_is_not_believed() {
         }
     });
 }
+
+#[test]
+fn who_guesses_passwords_is_out_of_budget_ten_times_sooner() {
+    test(async |open| {
+        let limited = open.another_with(25, KEY).await;
+        let nobody = limited.nobody();
+        let guess = |name: &str| json!({ "username": name, "password": "seven pits, four stones" });
+        for name in ["ana", "ben"] {
+            nobody.post("/v1/sessions", guess(name)).await.problem(401, "wrong_credentials");
+        }
+        nobody.post("/v1/sessions", guess("cem")).await.problem(429, "rate_limited");
+        let code = json!({ "username": "ana", "recovery_code": "01234-56789-abcde-fghjk", "new_password": "six pits, five stones" });
+        nobody.post("/v1/sessions/recovery", code).await.problem(429, "rate_limited");
+        // What proves nothing still has the rest.
+        for _ in 0..5 {
+            nobody.post("/v1/guests", json!({})).await.ok(201);
+        }
+        nobody.post("/v1/guests", json!({})).await.problem(429, "rate_limited");
+    });
+}
