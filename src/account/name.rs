@@ -45,7 +45,7 @@ impl TryFrom<&str> for Name {
         if text.len() > 16 * Self::MAX_CHARS {
             return Err(NameError::Length);
         }
-        if text.chars().any(|c| c.is_control() || is_invisible(c)) {
+        if text.chars().any(|c| c.is_control() || is_invisible(c)) || has_bare_selector(text) {
             return Err(NameError::Character);
         }
         let text = text.trim();
@@ -57,9 +57,16 @@ impl TryFrom<&str> for Name {
     }
 }
 
+/// Whether the selector that makes a character a picture stands where there is none: after nothing, letters or digits.
+fn has_bare_selector(text: &str) -> bool {
+    let before = std::iter::once(' ').chain(text.chars());
+    before.zip(text.chars()).any(|(before, c)| c == '\u{fe0f}' && (before == ' ' || before.is_alphabetic()))
+}
+
 /// Zero-width characters, direction overrides and line separators: names made of them imitate other names.
 pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0e}'
+        | '\u{fff0}'..='\u{fff8}' | '\u{1d173}'..='\u{1d17a}' | '\u{1bca0}'..='\u{1bca3}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{2800}' | '\u{fffe}' | '\u{ffff}'
         | '\u{e0000}'..='\u{e0fff}')
 }
@@ -79,7 +86,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_cannot_be_a_name() {
-        for text in ["a\0b", "a\nb", "\u{7}", "a\u{202e}b", "a\u{200b}", "\u{2028}x"] {
+        for text in [
+            "a\0b",
+            "a\nb",
+            "\u{7}",
+            "a\u{202e}b",
+            "a\u{200b}",
+            "\u{2028}x",
+            "\u{180b}",
+            "\u{17b4}x",
+            "Ana\u{fe0f}",
+            "\u{fe0f}",
+            "\u{1d173}",
+        ] {
             assert_eq!(Name::try_from(text), Err(NameError::Character), "{text:?}");
         }
     }

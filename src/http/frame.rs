@@ -4,6 +4,7 @@
 //! path only words that the document knows and ids.
 
 use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
+use futures_util::FutureExt;
 use tokio::time::timeout;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -58,8 +60,10 @@ pub async fn frame(
             tracing::info!(http.status = status, http.route = %route, took.ms = took, "answered");
         });
     };
-    let failed = match timeout(ANSWER_WITHIN, next.call(request).instrument(span.clone())).await {
-        Ok(Ok(response)) => {
+    // A handler that panics is a fault of ours; its message is in the log by then.
+    let answering = AssertUnwindSafe(next.call(request).instrument(span.clone())).catch_unwind();
+    let failed = match timeout(ANSWER_WITHIN, answering).await {
+        Ok(Ok(Ok(response))) => {
             let mut response = in_one_shape(response.map_into_boxed_body(), &id);
             let route = response.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
             tell(&route, response.status());
@@ -71,7 +75,8 @@ pub async fn frame(
             dress(headers, &id, hsts.as_ref(), signed_in);
             return Ok(response);
         }
-        Ok(Err(error)) => error.error_response(),
+        Ok(Ok(Err(error))) => error.error_response(),
+        Ok(Err(_)) => told(ProblemCode::Internal, &id),
         Err(_) => Failure::new(ProblemCode::Unavailable, "the answer took too long; try again soon")
             .retry_after(2)
             .error_response(),
@@ -118,17 +123,22 @@ fn in_one_shape(response: ServiceResponse<BoxBody>, id: &str) -> ServiceResponse
         status if status.is_client_error() => ProblemCode::InvalidRequest,
         _ => ProblemCode::Internal,
     };
-    let failure = Failure::new(code, code.title());
-    let problem = failure.problem((code == ProblemCode::Internal).then(|| id.to_owned()));
-    let body = serde_json::to_string(&problem).expect("a problem always serialises");
     let (request, old) = response.into_parts();
-    let mut response = HttpResponse::build(code.status()).content_type("application/problem+json").body(body);
+    let mut response = told(code, id);
     // What other layers have said about the answer still holds, except about its old body.
     let of_the_body = [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING];
     for (name, value) in old.headers().iter().filter(|(name, _)| !of_the_body.contains(name)) {
         response.headers_mut().append(name.clone(), value.clone());
     }
     ServiceResponse::new(request, response)
+}
+
+/// The problem that has no more to say than its title; one of ours says where the log tells more.
+fn told(code: ProblemCode, id: &str) -> HttpResponse {
+    let failure = Failure::new(code, code.title());
+    let problem = failure.problem((code == ProblemCode::Internal).then(|| id.to_owned()));
+    let body = serde_json::to_string(&problem).expect("a problem always serialises");
+    HttpResponse::build(code.status()).content_type("application/problem+json").body(body)
 }
 
 /// The method as a metric's label: any text can be a method, and each label costs memory for ever.
@@ -147,4 +157,28 @@ pub fn request_id(request: &ServiceRequest) -> String {
         (trace.len() == 32 && trace.bytes().all(|b| b.is_ascii_hexdigit())).then_some(trace)
     };
     given.or_else(trace).map_or_else(|| Uuid::now_v7().to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::middleware::from_fn;
+    use actix_web::test::{TestRequest, init_service, try_call_service};
+    use actix_web::{App, HttpResponse, web};
+    use serde_json::Value;
+
+    use super::frame;
+
+    #[actix_web::test]
+    async fn a_handler_that_panics_is_answered_for() {
+        let fault = async || -> HttpResponse { panic!("for the test") };
+        let app = App::new().wrap(from_fn(frame)).route("/", web::get().to(fault));
+        let app = init_service(app).await;
+        let request = TestRequest::get().uri("/").insert_header(("x-request-id", "of-the-test"));
+        let Err(error) = try_call_service(&app, request.to_request()).await else { panic!("an answer") };
+        let response = error.error_response();
+        assert_eq!(response.status(), 500);
+        let body = actix_web::body::to_bytes(response.into_body()).await.unwrap();
+        let problem: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((&problem["code"], &problem["request_id"]), (&"internal".into(), &"of-the-test".into()));
+    }
 }
