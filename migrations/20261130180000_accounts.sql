@@ -24,6 +24,8 @@ alter table session add column label text not null default '' constraint session
 alter table session add column last_used_at timestamptz not null default now();
 comment on column session.label is 'what the device calls itself';
 comment on column session.last_used_at is 'when its tokens were last renewed';
+comment on column session.revoked_at is
+    'since when its access tokens are refused, however long they are good; once it is set, its refresh tokens are worthless. In the future where a guest has registered, who goes on with another session';
 -- Access tokens of sessions that have just ended are refused although they are still good by themselves.
 create index session_just_ended on session (revoked_at) where revoked_at is not null;
 create index session_by_use on session (last_used_at) where revoked_at is null;

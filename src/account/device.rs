@@ -1,6 +1,6 @@
 //! What a device calls itself in the list of a player's sessions.
 
-use super::name::is_invisible;
+use super::name::cannot_be_seen;
 
 /// A label of at most 80 characters on one line, possibly none. It is shown to the player alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl DeviceLabel {
 
     /// What a `User-Agent` tells, made fit. Whatever a header holds is one.
     pub fn of_user_agent(header: &str) -> Self {
-        let visible = header.chars().filter(|c| !c.is_control() && !is_invisible(*c));
+        let visible = header.chars().filter(|c| !cannot_be_seen(*c));
         let text: String = visible.take(Self::MAX_CHARS).collect();
         Self(text.trim().to_owned())
     }
@@ -42,7 +42,7 @@ impl TryFrom<&str> for DeviceLabel {
         if text.chars().nth(Self::MAX_CHARS).is_some() {
             return Err(DeviceLabelError::Length);
         }
-        if text.chars().any(|c| c.is_control() || is_invisible(c)) {
+        if text.chars().any(cannot_be_seen) {
             return Err(DeviceLabelError::Character);
         }
         Ok(Self(text.to_owned()))

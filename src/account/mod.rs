@@ -14,7 +14,7 @@ pub use device::{DeviceLabel, DeviceLabelError};
 pub use keys::{ACCESS_SECONDS, Credential, Identity, KeysError, SigningKeys, TokenError};
 pub use name::{Name, NameError};
 pub use password::{Cost, CostError, Hasher, Password, PasswordError};
-pub use personal::PersonalToken;
+pub use personal::{PersonalToken, TokenName, TokenNameError};
 pub use recovery::RecoveryCode;
 pub use refresh::{RefreshToken, TokenHash};
 pub use scope::{Scope, Scopes, UnknownScope};

@@ -2,6 +2,8 @@
 
 use rand::RngExt;
 
+use super::username::CanonicalName;
+
 /// A display name: 1 to 40 characters after trimming, none of them a control or an invisible formatting character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name(String);
@@ -15,9 +17,15 @@ pub enum NameError {
     /// A control character, or one that shows nothing or turns the direction of the text.
     #[error("a name has no control or invisible characters")]
     Character,
+    /// The name of those who are gone, or one that looks like it.
+    #[error("this name is that of players who have been deleted")]
+    Reserved,
 }
 
 impl Name {
+    /// The name of everybody who is gone; nobody else has it.
+    pub const OF_THE_DELETED: &str = "Deleted player";
+
     /// The longest name, in characters.
     pub const MAX_CHARS: usize = 40;
 
@@ -45,14 +53,17 @@ impl TryFrom<&str> for Name {
         if text.len() > 16 * Self::MAX_CHARS {
             return Err(NameError::Length);
         }
-        if text.chars().any(|c| c.is_control() || is_invisible(c)) || has_bare_selector(text) {
+        if text.chars().any(cannot_be_seen) || has_bare_selector(text) {
             return Err(NameError::Character);
         }
         let text = text.trim();
-        if (1..=Self::MAX_CHARS).contains(&text.chars().count()) {
-            Ok(Self(text.to_owned()))
+        if !(1..=Self::MAX_CHARS).contains(&text.chars().count()) {
+            return Err(NameError::Length);
+        }
+        if look(text) == look(Self::OF_THE_DELETED) {
+            Err(NameError::Reserved)
         } else {
-            Err(NameError::Length)
+            Ok(Self(text.to_owned()))
         }
     }
 }
@@ -63,8 +74,18 @@ fn has_bare_selector(text: &str) -> bool {
     before.zip(text.chars()).any(|(before, c)| c == '\u{fe0f}' && (before == ' ' || before.is_alphabetic()))
 }
 
+/// What names that look alike have in common, spaces or not.
+fn look(name: &str) -> CanonicalName {
+    CanonicalName::of(&name.split_whitespace().collect::<String>())
+}
+
+/// Control characters too: what one line of visible text does not have.
+pub(super) fn cannot_be_seen(c: char) -> bool {
+    c.is_control() || is_invisible(c)
+}
+
 /// Zero-width characters, direction overrides and line separators: names made of them imitate other names.
-pub(super) fn is_invisible(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0e}'
         | '\u{fff0}'..='\u{fff8}' | '\u{1d173}'..='\u{1d17a}' | '\u{1bca0}'..='\u{1bca3}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{2800}' | '\u{fffe}' | '\u{ffff}'
@@ -101,6 +122,18 @@ mod tests {
         ] {
             assert_eq!(Name::try_from(text), Err(NameError::Character), "{text:?}");
         }
+    }
+
+    #[test]
+    fn nobody_passes_for_a_player_who_is_gone() {
+        for text in
+            ["Deleted player", "deleted  PLAYER", "DeletedPlayer", "Deleted-player", "De1eted p\u{430}yer"]
+        {
+            let refused = Name::try_from(text) == Err(NameError::Reserved);
+            assert_eq!(refused, !text.contains('\u{430}'), "{text}");
+        }
+        assert_eq!(Name::try_from("De1eted p1\u{430}yer"), Err(NameError::Reserved));
+        assert!(Name::try_from("Deleted players").is_ok());
     }
 
     #[test]

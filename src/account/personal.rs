@@ -5,6 +5,7 @@ use rand::RngExt;
 use sha2::{Digest, Sha256};
 
 use super::TokenHash;
+use super::name::cannot_be_seen;
 
 /// A personal token in clear text. Never stored, never logged: no `Debug`.
 pub struct PersonalToken(String);
@@ -38,9 +39,62 @@ impl PersonalToken {
     }
 }
 
+/// What the owner of a token calls it: 1 to 60 characters on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenName(String);
+
+/// Why a text cannot be the name of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenNameError {
+    /// Nothing is left after trimming, or more than 60 characters.
+    #[error("a token's name has 1 to 60 characters")]
+    Length,
+    /// A control character, or one that shows nothing or turns the direction of the text.
+    #[error("a token's name has no control or invisible characters")]
+    Character,
+}
+
+impl TokenName {
+    /// The longest name, in characters.
+    pub const MAX_CHARS: usize = 60;
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<&str> for TokenName {
+    type Error = TokenNameError;
+
+    fn try_from(text: &str) -> Result<Self, TokenNameError> {
+        let text = text.trim();
+        if text.is_empty() || text.chars().nth(Self::MAX_CHARS).is_some() {
+            return Err(TokenNameError::Length);
+        }
+        if text.chars().any(cannot_be_seen) {
+            Err(TokenNameError::Character)
+        } else {
+            Ok(Self(text.to_owned()))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::PersonalToken;
+    use super::{PersonalToken, TokenName, TokenNameError};
+
+    #[test]
+    fn the_name_of_a_token_is_one_short_line_that_can_be_seen() {
+        assert_eq!(TokenName::try_from(" my bot 🤖 ").unwrap().as_str(), "my bot 🤖");
+        assert!(TokenName::try_from("é".repeat(60).as_str()).is_ok());
+        for text in ["", "  ", &"é".repeat(61)] {
+            assert_eq!(TokenName::try_from(text), Err(TokenNameError::Length), "{text:?}");
+        }
+        for text in ["a\0b", "a\nb", "a\u{202e}b", "a\u{200b}b"] {
+            assert_eq!(TokenName::try_from(text), Err(TokenNameError::Character), "{text:?}");
+        }
+    }
 
     #[test]
     fn a_token_is_found_again_by_its_text_and_nothing_else_has_a_hash() {

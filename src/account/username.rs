@@ -109,6 +109,11 @@ impl CanonicalName {
         Self(form.to_lowercase())
     }
 
+    /// One that was stored when its account was made. Reckoned anew it might be another: the tables of look-alikes grow.
+    pub(crate) fn stored(text: String) -> Self {
+        Self(text)
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -56,7 +56,8 @@ pub struct Registered {
 /// Register
 ///
 /// Makes an account. With the access token of a guest, that guest becomes the account and keeps everything: seats, groups,
-/// ratings, tickets, and the session, whose older tokens stay good. Without a token it is a new player. There is no e-mail:
+/// ratings and tickets, with the new tokens of this answer: the guest's refresh token is worthless from now on, and its access
+/// token runs out by itself. Without a token it is a new player. There is no e-mail:
 /// whoever loses the password needs one of the recovery codes of this answer. If no answer came, sign in, and get other
 /// codes at `POST /v1/me/recovery`.
 #[utoipa::path(tag = "identity", security((), ("bearer" = [])), request_body = NewAccount,

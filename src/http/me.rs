@@ -129,9 +129,11 @@ pub async fn update_me(
 
 /// Change the caller's password
 ///
-/// Ends all other sessions of the account. Tokens for programs stay good.
+/// Ends all other sessions of the account, and answers ten new recovery codes, which take the place of the old ones. Tokens
+/// for programs stay good: look through them (`GET /v1/me/tokens`) if somebody else may have known the password.
 #[utoipa::path(tag = "identity", security(("bearer" = [])), request_body = PasswordChange,
-    responses((status = 204, description = "The password has changed.")))]
+    responses((status = 200, description = "The password has changed. The codes are never shown again.",
+        body = RecoveryCodes)))]
 #[put("/me/password")]
 pub async fn change_password(
     service: Data<Service>,
@@ -139,11 +141,9 @@ pub async fn change_password(
     body: Body<PasswordChange>,
 ) -> Result<HttpResponse, Failure> {
     let [old, new] = [body.value.password, body.value.new_password].map(|text| Password::presented(&text));
-    service
-        .change_password(caller.player(), caller.session()?, old, new)
-        .await
-        .map_err(Failure::about_new_password)?;
-    Ok(HttpResponse::NoContent().finish())
+    let changed = service.change_password(caller.player(), caller.session()?, old, new).await;
+    let codes = changed.map_err(Failure::about_new_password)?;
+    Ok(HttpResponse::Ok().json(RecoveryCodes::from(codes)))
 }
 
 /// Get new recovery codes

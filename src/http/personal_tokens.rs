@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::body::Body;
 use super::caller::Caller;
 use super::problem::{Failure, ProblemCode};
-use crate::account;
+use crate::account::{self, TokenName};
 use crate::ids::PersonalTokenId;
 use crate::service::{Service, WantedToken};
 use crate::store::PersonalTokenRow;
@@ -152,9 +152,8 @@ pub async fn create_personal_token(
     caller: Caller,
     body: Body<NewPersonalToken>,
 ) -> Result<HttpResponse, Failure> {
-    caller.session()?;
     let wanted = wanted(body.value, OffsetDateTime::now_utc())?;
-    let (row, token) = service.create_personal_token(caller.player(), wanted).await?;
+    let (row, token) = service.create_personal_token(caller.player(), caller.session()?, wanted).await?;
     let PersonalToken { id, name, scopes, created_at, expires_at, .. } = row.into();
     let token = token.into_text();
     Ok(HttpResponse::Created().json(MadeToken { id, name, scopes, created_at, expires_at, token }))
@@ -167,7 +166,6 @@ pub async fn create_personal_token(
     responses((status = 200, description = "The tokens.", body = PersonalTokenList)))]
 #[get("/me/tokens")]
 pub async fn list_personal_tokens(service: Data<Service>, caller: Caller) -> Result<HttpResponse, Failure> {
-    caller.session()?;
     let rows = service.personal_tokens(caller.player()).await?;
     Ok(HttpResponse::Ok()
         .json(PersonalTokenList { items: rows.into_iter().map(PersonalToken::from).collect() }))
@@ -185,17 +183,14 @@ pub async fn delete_personal_token(
     caller: Caller,
     id: Path<PersonalTokenId>,
 ) -> Result<HttpResponse, Failure> {
-    caller.session()?;
     service.revoke_personal_token(caller.player(), *id).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
 fn wanted(new: NewPersonalToken, now: OffsetDateTime) -> Result<WantedToken, Failure> {
     let invalid = |pointer, detail: &str| Err(Failure::field(ProblemCode::InvalidValue, pointer, detail));
-    let name = new.name.trim();
-    if !(1..=60).contains(&name.chars().count()) || name.chars().any(char::is_control) {
-        return invalid("/name", "a name has 1 to 60 characters, none of them a control character");
-    }
+    let name = TokenName::try_from(new.name.as_str())
+        .map_err(|error| Failure::field(ProblemCode::InvalidValue, "/name", error.to_string()))?;
     if new.scopes.is_empty() {
         return invalid("/scopes", "a token without a scope is good for nothing");
     }
@@ -203,5 +198,5 @@ fn wanted(new: NewPersonalToken, now: OffsetDateTime) -> Result<WantedToken, Fai
         return invalid("/expires_at", "this is in the past");
     }
     let scopes = new.scopes.into_iter().map(account::Scope::from).collect();
-    Ok(WantedToken { name: name.to_owned(), scopes, expires_at: new.expires_at })
+    Ok(WantedToken { name, scopes, expires_at: new.expires_at })
 }

@@ -66,7 +66,7 @@ pub struct ExportLine {
 #[schema(example = json!({"password": "three blue herons over the bay"}))]
 pub struct Deletion {
     /// The password of the account; guests have none.
-    #[schema(max_length = 1024)]
+    #[schema(min_length = 8, max_length = 128)]
     pub password: Option<String>,
 }
 

@@ -5,7 +5,10 @@ use time::OffsetDateTime;
 
 use super::passwords::Verified;
 use super::{Device, Error, Result, Service};
-use crate::account::{CanonicalName, DeviceLabel, Name, Password, RecoveryCode, RefreshToken, Username};
+use crate::account::{
+    ACCESS_SECONDS, CanonicalName, DeviceLabel, Name, Password, RecoveryCode, RefreshToken, TokenError,
+    Username,
+};
 use crate::ids::{PlayerId, SessionId};
 use crate::store::{self, PlayerKind, PlayerRow};
 
@@ -33,10 +36,13 @@ pub struct Registered {
 }
 
 impl Service {
-    /// Makes an account: of the guest who calls, who goes on with the same session, or of somebody new.
+    /// Makes an account, of the guest who calls or of somebody new, with a session of its own: whoever else has the
+    /// guest's tokens does not get the account with them. The guest's access tokens are good until they run out by
+    /// themselves, so that a game that is being played is not disturbed.
     ///
     /// # Errors
-    /// `UsernameTaken`, `AlreadyRegistered`, `Password`, `SignInBusy`.
+    /// `UsernameTaken`, `AlreadyRegistered`, `Password`, `SignInBusy`; `Token` when the guest is gone or its session goes
+    /// on no more.
     pub async fn register(
         &self,
         guest: Option<(PlayerId, SessionId)>,
@@ -47,32 +53,29 @@ impl Service {
             Some((player, _)) => Some(self.player(player).await?),
             None => None,
         };
-        if known.as_ref().is_some_and(|player| player.kind != PlayerKind::Guest) {
-            return Err(Error::AlreadyRegistered);
+        if let Some(player) = &known {
+            is_guest(player.kind)?;
         }
         let names = [new.name.as_ref().map(Name::as_str), known.as_ref().map(|player| player.name.as_str())];
         let names = names.into_iter().flatten().chain([new.username.as_str()]);
         let password = self.new_password(new.password, names.map(str::to_owned).collect()).await?;
         let codes = RecoveryCode::generate_set();
-        let refresh = RefreshToken::generate();
 
         let mut tx = self.database.begin().await?;
-        let (player, session) = guest.unwrap_or_else(|| (PlayerId::new(), SessionId::new()));
-        if guest.is_some() {
-            if !store::promote_guest(&mut tx, player, new.name.as_ref()).await? {
-                return Err(Error::AlreadyRegistered);
+        let player = match guest {
+            Some((player, session)) => {
+                promote(&mut tx, player, session, new.name.as_ref()).await?;
+                player
             }
-        } else {
-            let name = new.name.unwrap_or_else(Name::of_account);
-            store::insert_player(&mut tx, player, PlayerKind::Account, &name).await?;
-            store::insert_session(&mut tx, session, player, &new.device).await?;
-        }
+            None => {
+                let (player, name) = (PlayerId::new(), new.name.unwrap_or_else(Name::of_account));
+                store::insert_player(&mut tx, player, PlayerKind::Account, &name).await?;
+                player
+            }
+        };
         store::insert_account(&mut tx, player, &new.username, &password).await?;
         store_codes(&mut tx, player, &codes).await?;
-        // A guest's older refresh token stays good besides this one: whatever device part plays a game now is not
-        // disturbed.
-        store::insert_refresh(&mut tx, session, &refresh.hash(), None).await?;
-        let row = store::player(&mut tx, player).await?.ok_or(Error::PlayerNotFound)?;
+        let (row, session, refresh) = begin_session(&mut tx, player, &new.device).await?;
         tx.commit().await?;
         tracing::info!(player.id = %player, guest = guest.is_some(), "an account was made");
         let device = Device { player: row, tokens: self.tokens(player, session, refresh, now) };
@@ -98,7 +101,7 @@ impl Service {
         db.done();
         let verified = self.verify(&name, account, password).await?.ok_or(Error::WrongCredentials)?;
         let mut tx = self.database.begin().await?;
-        if !still_holds(&mut tx, &verified).await? {
+        if !verified.still_holds(&mut tx).await? {
             return Err(Error::WrongCredentials);
         }
         let player = verified.account.player;
@@ -115,29 +118,35 @@ impl Service {
         Ok(Device { player: row, tokens: self.tokens(player, session, refresh, now) })
     }
 
-    /// Changes the caller's password, and ends all other sessions.
+    /// Changes the caller's password, and ends all other sessions. Ten new recovery codes take the place of the old ones:
+    /// somebody who knew the old password may have got some.
     ///
     /// # Errors
-    /// `AccountNeeded`, `WrongPassword`, `Password`, `SignInBusy`.
+    /// `AccountNeeded`, `WrongPassword`, `Password`, `SignInBusy`; `Token` when the session that asks goes on no more.
     pub async fn change_password(
         &self,
         player: PlayerId,
         session: SessionId,
         old: Password,
         new: Password,
-    ) -> Result<()> {
+    ) -> Result<Vec<RecoveryCode>> {
         let account = self.with_password(player, old).await?.account;
         let name = self.player(player).await?.name;
         let password = self.new_password(new, vec![account.username, name]).await?;
+        let codes = RecoveryCode::generate_set();
         let mut tx = self.database.begin().await?;
         if !store::set_password(&mut tx, player, account.password_changed_at, &password).await? {
             return Err(Error::WrongPassword);
         }
+        store_codes(&mut tx, player, &codes).await?;
         let ended = store::end_sessions(&mut tx, player, Some(session)).await?;
+        if !store::session_goes_on(&mut tx, player, session).await? {
+            return Err(TokenError::Ended.into());
+        }
         tx.commit().await?;
         tracing::info!(player.id = %player, "a password was changed");
         self.have_ended(player, &ended);
-        Ok(())
+        Ok(codes)
     }
 
     /// Ten new recovery codes for the caller; the old ones are worthless.
@@ -152,7 +161,7 @@ impl Service {
         let verified = self.with_password(player, password).await?;
         let codes = RecoveryCode::generate_set();
         let mut tx = self.database.begin().await?;
-        if !still_holds(&mut tx, &verified).await? {
+        if !verified.still_holds(&mut tx).await? {
             return Err(Error::WrongPassword);
         }
         store_codes(&mut tx, player, &codes).await?;
@@ -189,11 +198,12 @@ impl Service {
             return Err(Error::WrongCredentials);
         }
         let ended = store::end_sessions(&mut tx, account.player, None).await?;
-        store::remove_personal_tokens(&mut tx, account.player).await?;
+        let removed = store::remove_personal_tokens(&mut tx, account.player).await?;
         let (row, session, refresh) = begin_session(&mut tx, account.player, device).await?;
         tx.commit().await?;
         tracing::info!(player.id = %account.player, "an account was recovered");
         self.have_ended(account.player, &ended);
+        self.tokens_have_ended(&removed);
         Ok(Device { player: row, tokens: self.tokens(account.player, session, refresh, now) })
     }
 
@@ -210,11 +220,31 @@ impl Service {
     }
 }
 
-/// Whether the password that was verified is still that of the account, which is locked now: a session begun with it
-/// is there before the password changes, and ends with the others, or is not begun.
-async fn still_holds(db: &mut PgConnection, verified: &Verified) -> Result<bool> {
-    let Verified { account, rehashed } = verified;
-    Ok(store::lock_account(db, account.player, account.password_changed_at, rehashed.as_deref()).await?)
+/// A guest can register, nobody else.
+fn is_guest(kind: PlayerKind) -> Result<()> {
+    match kind {
+        PlayerKind::Guest => Ok(()),
+        PlayerKind::Account | PlayerKind::Bot => Err(Error::AlreadyRegistered),
+        PlayerKind::Deleted => Err(TokenError::Invalid.into()),
+    }
+}
+
+/// Makes a guest an account, and lets the session end in which it asks for that.
+async fn promote(
+    db: &mut PgConnection,
+    player: PlayerId,
+    session: SessionId,
+    name: Option<&Name>,
+) -> Result<()> {
+    if !store::promote_guest(db, player, name).await? {
+        // It has become something else since it was looked at.
+        let now = store::player(db, player).await?.ok_or(TokenError::Invalid)?;
+        return is_guest(now.kind).and(Err(Error::Busy));
+    }
+    if !store::let_session_end(db, player, session, f64::from(ACCESS_SECONDS)).await? {
+        return Err(TokenError::Ended.into());
+    }
+    Ok(())
 }
 
 async fn begin_session(

@@ -5,6 +5,7 @@
 //! ask again. What a request of the same player begins in between is found by that transaction, which then gives way;
 //! what comes later finds the player gone ([`store::hold_players`]).
 
+use super::passwords::Verified;
 use super::{Conflict, Error, Result, Service};
 use crate::account::{Password, TokenError};
 use crate::ids::PlayerId;
@@ -17,7 +18,7 @@ const GUESTS: i64 = 100;
 
 impl Service {
     /// Deletes a player, who proves to be its owner by the password of the account. The games stay, with
-    /// [`store::NAME_OF_THE_DELETED`] in them.
+    /// [`crate::account::Name::OF_THE_DELETED`] in them.
     ///
     /// # Errors
     /// A token of somebody who is gone already; `PasswordNeeded` and `WrongPassword` of an account; `Busy`.
@@ -25,24 +26,25 @@ impl Service {
         let mut db = self.database.connection().await?;
         let row = store::player(&mut db, player).await?.ok_or(Error::PlayerNotFound)?;
         db.done();
-        match row.kind {
+        let proof = match row.kind {
             PlayerKind::Deleted => return Err(Error::Token(TokenError::Invalid)),
-            PlayerKind::Guest => {}
+            PlayerKind::Guest => None,
             PlayerKind::Account | PlayerKind::Bot => {
-                self.with_password(player, password.ok_or(Error::PasswordNeeded)?).await?;
+                Some(self.with_password(player, password.ok_or(Error::PasswordNeeded)?).await?)
             }
-        }
-        self.remove(player, row.kind).await
+        };
+        self.remove(player, proof.as_ref()).await
     }
 
-    /// Ends everything that others take part in, then removes what belonged to the player alone.
-    async fn remove(&self, player: PlayerId, kind: PlayerKind) -> Result<()> {
+    /// Ends everything that others take part in, then removes what belonged to the player alone: a guest, or an account
+    /// whose password is the `proof`.
+    async fn remove(&self, player: PlayerId, proof: Option<&Verified>) -> Result<()> {
         for _ in 0..ATTEMPTS {
             let mut db = self.database.connection().await?;
             let ties = store::ties(&mut db, player).await?;
             db.done();
             self.cut(player, ties).await?;
-            if self.forget_player(player, kind).await? {
+            if self.forget_player(player, proof).await? {
                 return Ok(());
             }
         }
@@ -76,22 +78,31 @@ impl Service {
     }
 
     /// The one transaction in which a player goes. False: something has begun since, which has to end first.
-    async fn forget_player(&self, player: PlayerId, kind: PlayerKind) -> Result<bool> {
+    async fn forget_player(&self, player: PlayerId, proof: Option<&Verified>) -> Result<bool> {
         let mut tx = self.database.begin().await?;
-        match store::lock_going(&mut tx, player).await? {
+        // The account first, as where anybody signs in: then ratings, player, sessions.
+        let proven = match proof {
+            Some(verified) => Some(verified.still_holds(&mut tx).await?),
+            None => None,
+        };
+        match (store::lock_going(&mut tx, player).await?, proven) {
             // Another request of the same player has been faster.
-            None => return Ok(true),
+            (None, _) => return Ok(true),
+            (Some(PlayerKind::Guest), None) | (Some(_), Some(true)) => {}
+            // The password has just changed.
+            (Some(_), Some(false)) => return Err(Error::WrongPassword),
             // The guest has just registered: no account goes without its password, or as an idle guest.
-            Some(now) if now != kind => return Err(Error::Busy),
-            Some(_) => {}
+            (Some(_), None) => return Err(Error::Busy),
         }
         if !store::ties(&mut tx, player).await?.is_empty() {
             return Ok(false);
         }
         let ended = store::end_sessions(&mut tx, player, None).await?;
+        let removed = store::remove_personal_tokens(&mut tx, player).await?;
         store::delete_player(&mut tx, player).await?;
         tx.commit().await?;
         self.have_ended(player, &ended);
+        self.tokens_have_ended(&removed);
         Ok(true)
     }
 
@@ -106,8 +117,7 @@ impl Service {
         let (last, idle) = store::idle_guests(&mut db, after, days, GUESTS).await?;
         db.done();
         for IdleGuest { player, unknown } in idle {
-            let gone =
-                if unknown { self.erase(player).await } else { self.remove(player, PlayerKind::Guest).await };
+            let gone = if unknown { self.erase(player).await } else { self.remove(player, None).await };
             // One of them must not keep the others.
             if let Err(error) = gone {
                 tracing::warn!(error.message = %error, player.id = %player, "an idle guest stays for now");

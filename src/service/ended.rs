@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Result, Service};
 use crate::account::ACCESS_SECONDS;
-use crate::ids::SessionId;
+use crate::ids::{PersonalTokenId, PlayerId, SessionId};
 use crate::store;
 
 /// For how long an ended session has to be remembered: a minute longer than an access token is good.
@@ -58,10 +58,18 @@ impl Ended {
 }
 
 impl Service {
-    /// Says that these sessions have ended: their access tokens are refused from now on, here at once and by other
-    /// processes within two seconds. To be called after the commit.
-    pub fn sessions_ended(&self, sessions: impl IntoIterator<Item = SessionId>) {
-        self.ended.add(sessions.into_iter().map(SessionId::uuid));
+    /// Says that these sessions of a player have ended: their access tokens are refused from now on, here at once and by
+    /// other processes within two seconds. To be called after the commit.
+    pub(super) fn have_ended(&self, player: PlayerId, sessions: &[SessionId]) {
+        for session in sessions {
+            tracing::info!(player.id = %player, session.id = %session, "a session ended");
+        }
+        self.ended.add(sessions.iter().copied().map(SessionId::uuid));
+    }
+
+    /// Says the same of tokens for programs. Other processes look each of them up every two seconds.
+    pub(super) fn tokens_have_ended(&self, tokens: &[PersonalTokenId]) {
+        self.ended.add(tokens.iter().copied().map(PersonalTokenId::uuid));
     }
 
     /// Reads which sessions others have ended.
@@ -74,7 +82,7 @@ impl Service {
         let back = self.ended.look_back(began).as_secs_f64();
         let ids = store::sessions_ended_within(&mut db, back).await?;
         db.done();
-        self.sessions_ended(ids);
+        self.ended.add(ids.into_iter().map(SessionId::uuid));
         self.ended.was_read(began);
         Ok(())
     }

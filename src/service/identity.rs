@@ -79,9 +79,10 @@ impl Service {
         preferences: Option<&Value>,
     ) -> Result<OwnPlayer> {
         let mut db = self.database.connection().await?;
-        store::update_player(&mut db, id, name, preferences).await?;
-        let player = store::own_player(&mut db, id).await?.ok_or(Error::PlayerNotFound)?;
+        let changed = store::update_player(&mut db, id, name, preferences).await?;
+        let player = if changed { store::own_player(&mut db, id).await? } else { None };
         db.done();
+        let player = player.ok_or(Error::PlayerNotFound)?;
         Ok(player)
     }
 

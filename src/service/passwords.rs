@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 use std::time::Instant;
 
+use sqlx::PgConnection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
 use super::attempts::Attempts;
 use super::{Error, Result, Service};
 use crate::account::{CanonicalName, Cost, Hasher, Password};
-use crate::store::AccountRow;
+use crate::store::{self, AccountRow};
 
 /// How many may wait for a thread. With two cores the last of them waits for a fraction of a second.
 const QUEUE: usize = 16;
@@ -42,6 +43,15 @@ pub(super) struct Verified {
     pub account: AccountRow,
     /// The same password as it is hashed today, if it was stored at a lower cost.
     pub rehashed: Option<String>,
+}
+
+impl Verified {
+    /// Whether the password is still that of the account, which is locked now: what it allows is done before the password
+    /// changes or not at all, so that a session begun with it ends with the others, or is not begun.
+    pub async fn still_holds(&self, db: &mut PgConnection) -> Result<bool> {
+        let Self { account, rehashed } = self;
+        Ok(store::lock_account(db, account.player, account.password_changed_at, rehashed.as_deref()).await?)
+    }
 }
 
 impl Passwords {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 use super::{Error, Result, Service};
-use crate::account::{Credential, Identity, PersonalToken, Scopes, TokenError, TokenHash};
-use crate::ids::{PersonalTokenId, PlayerId};
+use crate::account::{Credential, Identity, PersonalToken, Scopes, TokenError, TokenHash, TokenName};
+use crate::ids::{PersonalTokenId, PlayerId, SessionId};
 use crate::store::{self, NewPersonalToken, PersonalTokenRow, PlayerKind, PresentedToken};
 
 /// How many tokens a player may have.
@@ -35,7 +35,7 @@ pub struct Bearer {
 /// A personal token to be made.
 pub struct WantedToken {
     /// What its owner calls it.
-    pub name: String,
+    pub name: TokenName,
     /// What it is good for.
     pub scopes: Scopes,
     /// When it ends by itself.
@@ -102,23 +102,30 @@ impl Service {
     /// Makes a token for a program of this player: how it is listed, and its text, which is told this once.
     ///
     /// # Errors
-    /// `AccountNeeded` for guests, `TooManyTokens`, `PlayerNotFound`.
+    /// `AccountNeeded` for guests, `TooManyTokens`, `PlayerNotFound`; `Token` when the session that asks goes on no more,
+    /// which other processes may not have learned yet.
     pub async fn create_personal_token(
         &self,
         player: PlayerId,
+        session: SessionId,
         wanted: WantedToken,
     ) -> Result<(PersonalTokenRow, PersonalToken)> {
         let (id, token) = (PersonalTokenId::new(), PersonalToken::generate());
         let WantedToken { name, scopes, expires_at } = wanted;
-        let new = NewPersonalToken { id, player, name: &name, hash: token.hash(), scopes, expires_at };
+        let new =
+            NewPersonalToken { id, player, name: name.as_str(), hash: token.hash(), scopes, expires_at };
         let mut tx = self.database.begin().await?;
         match store::lock_kind(&mut tx, player).await?.ok_or(Error::PlayerNotFound)? {
             PlayerKind::Account | PlayerKind::Bot => {}
             PlayerKind::Guest | PlayerKind::Deleted => return Err(Error::AccountNeeded),
         }
+        if !store::session_goes_on(&mut tx, player, session).await? {
+            return Err(TokenError::Ended.into());
+        }
         let made = store::insert_personal_token(&mut tx, &new, MOST).await?;
         let created_at = made.ok_or(Error::TooManyTokens)?;
         tx.commit().await?;
+        let name = name.as_str().to_owned();
         Ok((PersonalTokenRow { id, name, scopes, created_at, last_used_at: None, expires_at }, token))
     }
 
@@ -144,7 +151,7 @@ impl Service {
         if !removed {
             return Err(Error::TokenNotFound);
         }
-        self.ended.add([id.uuid()]);
+        self.tokens_have_ended(&[id]);
         Ok(())
     }
 }

@@ -99,12 +99,4 @@ impl Service {
         db.done();
         Ok(())
     }
-
-    /// Sessions have just ended, and that has been committed: their access tokens are refused from now on.
-    pub(super) fn have_ended(&self, player: PlayerId, sessions: &[SessionId]) {
-        for session in sessions {
-            tracing::info!(player.id = %player, session.id = %session, "a session ended");
-        }
-        self.sessions_ended(sessions.iter().copied());
-    }
 }

@@ -22,38 +22,49 @@ pub struct AccountRow {
     pub password_changed_at: OffsetDateTime,
 }
 
+/// An account as it is stored.
+struct Stored {
+    player_id: Uuid,
+    username: String,
+    canonical: String,
+    password: String,
+    password_changed_at: OffsetDateTime,
+}
+
+impl From<Stored> for AccountRow {
+    fn from(row: Stored) -> Self {
+        Self {
+            player: row.player_id.into(),
+            username: row.username,
+            canonical: CanonicalName::stored(row.canonical),
+            password: row.password,
+            password_changed_at: row.password_changed_at,
+        }
+    }
+}
+
 /// The account with this username, or one that looks like it.
 pub async fn account_by_name(db: &mut PgConnection, name: &CanonicalName) -> Result<Option<AccountRow>> {
-    let row = sqlx::query!(
-        "select player_id, username, password, password_changed_at from account where canonical = $1",
+    let row = sqlx::query_as!(
+        Stored,
+        "select player_id, username, canonical, password, password_changed_at from account where canonical = $1",
         name.as_str()
     )
     .fetch_optional(db)
     .await?;
-    Ok(row.map(|row| AccountRow {
-        player: row.player_id.into(),
-        username: row.username,
-        canonical: name.clone(),
-        password: row.password,
-        password_changed_at: row.password_changed_at,
-    }))
+    Ok(row.map(AccountRow::from))
 }
 
 /// The account of a player.
 pub async fn account(db: &mut PgConnection, player: PlayerId) -> Result<Option<AccountRow>> {
-    let row = sqlx::query!(
-        "select username, password, password_changed_at from account where player_id = $1",
+    let row = sqlx::query_as!(
+        Stored,
+        "select player_id, username, canonical, password, password_changed_at from account where player_id = $1",
         player.uuid()
     )
     .fetch_optional(db)
     .await?;
-    Ok(row.map(|row| AccountRow {
-        player,
-        canonical: CanonicalName::of(&row.username),
-        username: row.username,
-        password: row.password,
-        password_changed_at: row.password_changed_at,
-    }))
+    Ok(row.map(AccountRow::from))
 }
 
 /// Makes a guest an account, with another name if one is given; false when the player is none (any more).
@@ -150,8 +161,9 @@ pub async fn account_by_recovery_code(
     name: &CanonicalName,
     code: &TokenHash,
 ) -> Result<Option<AccountRow>> {
-    let row = sqlx::query!(
-        "select a.player_id, a.username, a.password, a.password_changed_at from account a
+    let row = sqlx::query_as!(
+        Stored,
+        "select player_id, username, canonical, password, password_changed_at from account a
          where a.canonical = $1
            and exists (select from recovery_code c where c.hash = $2 and c.player_id = a.player_id)",
         name.as_str(),
@@ -159,13 +171,7 @@ pub async fn account_by_recovery_code(
     )
     .fetch_optional(db)
     .await?;
-    Ok(row.map(|row| AccountRow {
-        player: row.player_id.into(),
-        username: row.username,
-        canonical: name.clone(),
-        password: row.password,
-        password_changed_at: row.password_changed_at,
-    }))
+    Ok(row.map(AccountRow::from))
 }
 
 /// Uses a recovery code up; false when somebody else has.
@@ -178,12 +184,6 @@ pub async fn use_recovery_code(db: &mut PgConnection, player: PlayerId, code: &T
     .execute(db)
     .await?;
     Ok(done.rows_affected() == 1)
-}
-
-/// Removes all tokens for programs of a player.
-pub async fn remove_personal_tokens(db: &mut PgConnection, player: PlayerId) -> Result<()> {
-    sqlx::query!("delete from personal_token where player_id = $1", player.uuid()).execute(db).await?;
-    Ok(())
 }
 
 /// Whether a player is a guest who would lose something with the tokens of the device: a seat in a running game, a place

@@ -5,10 +5,8 @@ use uuid::Uuid;
 
 use super::Result;
 use super::identity::PlayerKind;
+use crate::account::Name;
 use crate::ids::{GameId, GroupId, PlayerId, TicketId};
-
-/// The name of everybody who is gone.
-pub const NAME_OF_THE_DELETED: &str = "Deleted player";
 
 /// Keeps players from going until the transaction ends, and says whether all of them are still there: whatever gives a
 /// player something new asks this first. Who is about to go waits, and then finds the new thing.
@@ -105,13 +103,12 @@ pub async fn lock_going(db: &mut PgConnection, player: PlayerId) -> Result<Optio
     found.as_deref().map(PlayerKind::stored).transpose()
 }
 
-/// Removes what belonged to a player alone, and the name. The player is locked and has no ties. What belongs to the
+/// Removes what belonged to a player alone, and the name. The player is locked, and has no ties and no tokens for programs. What belongs to the
 /// games of others stays: seats, events, receipts, tallies, and the ratings by which those are reckoned.
 pub async fn delete_player(db: &mut PgConnection, player: PlayerId) -> Result<()> {
     sqlx::query!(
         "with a as (delete from account where player_id = $1),
               c as (delete from recovery_code where player_id = $1),
-              p as (delete from personal_token where player_id = $1),
               b as (delete from block where player_id = $1 or blocked_id = $1),
               h as (delete from heard where player_id = $1),
               i as (delete from idempotency where player_id = $1),
@@ -122,7 +119,7 @@ pub async fn delete_player(db: &mut PgConnection, player: PlayerId) -> Result<()
               l as (update rating set listed_until = null where player_id = $1)
          update player set kind = 'deleted', name = $2, preferences = '{}' where id = $1",
         player.uuid(),
-        NAME_OF_THE_DELETED
+        Name::OF_THE_DELETED
     )
     .execute(db)
     .await?;

@@ -29,15 +29,14 @@ mod tickets;
 
 pub use accounts::{
     AccountRow, account, account_by_name, account_by_recovery_code, guest_has_something, insert_account,
-    lock_account, promote_guest, remove_personal_tokens, replace_recovery_codes, set_password,
-    use_recovery_code,
+    lock_account, promote_guest, replace_recovery_codes, set_password, use_recovery_code,
 };
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use blocks::{BLOCKS_PAGE, BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
 pub use database::{Connection, Database};
 pub use departures::{
-    IdleGuest, NAME_OF_THE_DELETED, Ties, delete_player, erase_guest, hold_players, idle_guests, lock_going,
-    lock_open_tickets, make_bot, ties,
+    IdleGuest, Ties, delete_player, erase_guest, hold_players, idle_guests, lock_going, lock_open_tickets,
+    make_bot, ties,
 };
 pub use due::{
     Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
@@ -50,10 +49,7 @@ pub use groups::{
     remove_member, set_game, update_group,
 };
 pub use idempotency::{forget_old, recall, remember};
-pub use identity::{
-    OwnPlayer, PlayerKind, PlayerRow, RefreshRow, Successors, insert_player, insert_refresh, insert_session,
-    lock_refresh, mark_used, own_player, player, successors, touch_session, update_player,
-};
+pub use identity::{OwnPlayer, PlayerKind, PlayerRow, insert_player, own_player, player, update_player};
 pub use ledger::{LedgerCause, LedgerEntry, LedgerRow, changes_without_rating, ledger_entries, ledgers};
 pub use lists::{
     GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
@@ -62,7 +58,7 @@ pub use lists::{
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 pub use personal_tokens::{
     NewPersonalToken, PersonalTokenRow, PresentedToken, insert_personal_token, lock_kind, personal_tokens,
-    remove_personal_token, sessions_ended_within, use_personal_token,
+    remove_personal_token, remove_personal_tokens, use_personal_token,
 };
 pub use presence::{beat, note_heard};
 pub use rating_history::{Cause, HISTORY_PAGE, HistoryRow, Receipt, rating_history, receipts};
@@ -73,8 +69,9 @@ pub use ratings::{
 pub use reviews::{StoredReview, insert_review, review};
 pub use season::{Season, begin_season, finish_season, lock_pool};
 pub use sessions::{
-    SessionRow, end_old_sessions, end_session, end_sessions, end_sessions_beyond, forget_sessions,
-    has_session, sessions,
+    RefreshRow, SessionRow, Successors, end_old_sessions, end_session, end_sessions, end_sessions_beyond,
+    forget_sessions, has_session, insert_refresh, insert_session, let_session_end, lock_refresh, mark_used,
+    session_goes_on, sessions, sessions_ended_within, successors, touch_session,
 };
 pub use standings::{
     LEADERBOARD_PAGE, ListedRow, PoolStanding, Rated, leaderboard, live_standings, standings,

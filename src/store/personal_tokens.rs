@@ -1,11 +1,11 @@
-//! The tokens that programs have, and which sessions have just ended.
+//! The tokens that programs have.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{PlayerKind, Result, corrupt};
 use crate::account::{Scope, Scopes, TokenHash};
-use crate::ids::{PersonalTokenId, PlayerId, SessionId};
+use crate::ids::{PersonalTokenId, PlayerId};
 
 /// A token as its owner sees it: without its text, which nobody has but the program.
 #[derive(Clone, Debug)]
@@ -127,6 +127,15 @@ pub async fn remove_personal_token(
     Ok(done.rows_affected() == 1)
 }
 
+/// Removes all tokens of a player; those that there were.
+pub async fn remove_personal_tokens(db: &mut PgConnection, player: PlayerId) -> Result<Vec<PersonalTokenId>> {
+    let removed =
+        sqlx::query_scalar!("delete from personal_token where player_id = $1 returning id", player.uuid())
+            .fetch_all(db)
+            .await?;
+    Ok(removed.into_iter().map(PersonalTokenId::from).collect())
+}
+
 /// The token with this hash. That it was used is noted once a minute, unless it has expired.
 pub async fn use_personal_token(db: &mut PgConnection, hash: &TokenHash) -> Result<Option<PresentedToken>> {
     let row = sqlx::query!(
@@ -149,15 +158,4 @@ pub async fn use_personal_token(db: &mut PgConnection, hash: &TokenHash) -> Resu
         })
     })
     .transpose()
-}
-
-/// Sessions that have ended within so many seconds.
-pub async fn sessions_ended_within(db: &mut PgConnection, seconds: f64) -> Result<Vec<SessionId>> {
-    let ids = sqlx::query_scalar!(
-        "select id from session where revoked_at > now() - make_interval(secs => $1)",
-        seconds
-    )
-    .fetch_all(db)
-    .await?;
-    Ok(ids.into_iter().map(SessionId::from).collect())
 }

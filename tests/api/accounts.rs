@@ -2,19 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, PASSWORD, Player, at_once, play_out, test, text};
-
-async fn register(who: &Player, username: &str) -> Answer {
-    who.post("/v1/accounts", json!({ "username": username, "password": PASSWORD })).await
-}
-
-async fn sign_in(who: &Player, username: &str) -> Answer {
-    who.post("/v1/sessions", json!({ "username": username, "password": PASSWORD })).await
-}
-
-async fn refresh(who: &Player, token: &str) -> Answer {
-    who.post("/v1/sessions/refresh", json!({ "refresh_token": token })).await
-}
+use crate::harness::{PASSWORD, at_once, play_out, test, text};
 
 #[test]
 fn an_account_is_one_request_and_comes_back_from_anywhere() {
@@ -28,7 +16,7 @@ fn an_account_is_one_request_and_comes_back_from_anywhere() {
         assert_eq!((&me["username"], &me["preferences"]), (&json!("ana.maria"), &json!({})));
         let elsewhere = server.another().await;
         for written in ["Ana.Maria", "ana.maria", "ANAMARIA", "ａｎａ_ｍａｒｉａ"] {
-            let again = sign_in(&elsewhere.nobody(), written).await.ok(201);
+            let again = elsewhere.nobody().sign_in(written, PASSWORD).await.ok(201);
             let again = elsewhere.nobody().signed_in(&again);
             assert_eq!(again.get("/v1/me").await.ok(200), me, "{written}");
         }
@@ -54,7 +42,7 @@ fn of_two_who_register_one_name_at_once_one_wins() {
             [("mallory", "mallory"), ("carol", "Carol"), ("lol-user", "l0l.user"), ("modern", "rnodern")]
         {
             let callers = [(server.nobody(), first), (other.nobody(), second)];
-            let answers = at_once(callers.map(|(who, name)| async move { register(&who, name).await })).await;
+            let answers = at_once(callers.map(|(who, name)| async move { who.register(name).await })).await;
             let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status.as_u16()).collect();
             statuses.sort_unstable();
             assert_eq!(statuses, [201, 409], "{first} and {second}");
@@ -79,7 +67,7 @@ fn one_guest_who_registers_twice_at_once_gets_one_account() {
         let guest = server.guest("Ana").await;
         let names = ["ana-one", "ana-two", "ana-three"];
         let callers = names.map(|name| (guest.clone(), name));
-        let answers = at_once(callers.map(|(who, name)| async move { register(&who, name).await })).await;
+        let answers = at_once(callers.map(|(who, name)| async move { who.register(name).await })).await;
         let won = answers.iter().filter(|answer| answer.status == 201).count();
         assert_eq!(won, 1);
         for answer in answers.into_iter().filter(|answer| answer.status != 201) {
@@ -120,13 +108,13 @@ fn names_that_imitate_are_refused() {
             ("M0DERAT0R", 422, "username_reserved"),
             ("per.fect", 422, "username_reserved"),
         ] {
-            let problem = register(&nobody, name).await.problem(status, code);
+            let problem = nobody.register(name).await.problem(status, code);
             assert_eq!(problem["errors"][0]["pointer"], "/username", "{name:?}");
         }
         assert_eq!(server.everything().await, before);
         for name in ["Мария", "田中さん", "محمد", "김철수", "zoë"] {
-            register(&nobody, name).await.ok(201);
-            sign_in(&nobody, name).await.ok(201);
+            nobody.register(name).await.ok(201);
+            nobody.sign_in(name, PASSWORD).await.ok(201);
         }
     });
 }
@@ -139,21 +127,17 @@ fn a_guest_who_registers_while_playing_keeps_playing() {
         let seat = usize::try_from(game["to_move"].as_u64().unwrap()).unwrap();
         let guest = people[seat].clone();
         let played = guest.sow(id, 2, 0).await.ok(200);
-        let made = register(&guest, "ana").await.ok(201);
+        let made = guest.register("ana").await.ok(201);
         assert_eq!(made["player"]["id"], guest.id);
         assert_eq!(made["player"]["name"], format!("Player {seat}"), "the name stays too");
 
-        // Both pairs of tokens are good, and both are the same player in the same session.
+        // Both access tokens are the same player, who is signed in once.
         let registered = guest.signed_in(&made);
         for who in [&guest, &registered] {
             assert_eq!(who.get("/v1/me").await.ok(200)["username"], "ana");
         }
         let sessions = registered.get("/v1/sessions").await.ok(200);
         assert_eq!(sessions["items"].as_array().unwrap().len(), 1);
-        let old = refresh(&guest, &guest.refresh).await.ok(200);
-        let new = refresh(&guest, &registered.refresh).await.ok(200);
-        refresh(&guest, text(&old["refresh_token"])).await.ok(200);
-        refresh(&guest, text(&new["refresh_token"])).await.ok(200);
 
         // The game goes on, the group too.
         let state = guest.game(id).await;
@@ -177,7 +161,7 @@ fn a_guest_keeps_rating_and_ticket() {
         let before = ana.get(&path).await.ok(200);
         assert!(before.to_string().contains("\"games\":1"), "{before}");
         let ticket = ana.ticket("basic", 2).await;
-        register(&ana, "ana").await.ok(201);
+        ana.register("ana").await.ok(201);
         assert_eq!(ana.get(&path).await.ok(200), before);
         let ticket = ana.get(&format!("/v1/tickets/{}", text(&ticket["id"]))).await.ok(200);
         assert_eq!(ticket["status"], "waiting");
@@ -188,10 +172,10 @@ fn a_guest_keeps_rating_and_ticket() {
 fn whoever_has_an_account_does_not_register_again() {
     test(async |server| {
         let ana = server.account("ana").await;
-        register(&ana, "ana-again").await.problem(409, "already_registered");
-        register(&server.nobody().with_token("not.a.token"), "ben").await.problem(401, "token_invalid");
-        sign_in(&server.nobody(), "ana-again").await.problem(401, "wrong_credentials");
-        sign_in(&server.nobody(), "ben").await.problem(401, "wrong_credentials");
+        ana.register("ana-again").await.problem(409, "already_registered");
+        server.nobody().with_token("not.a.token").register("ben").await.problem(401, "token_invalid");
+        server.nobody().sign_in("ana-again", PASSWORD).await.problem(401, "wrong_credentials");
+        server.nobody().sign_in("ben", PASSWORD).await.problem(401, "wrong_credentials");
     });
 }
 
@@ -254,5 +238,83 @@ fn only_known_fields_make_an_account() {
                 [(field.to_owned(), json!("bot"))].into_iter().collect::<serde_json::Map<_, _>>().into();
             ana.patch("/v1/me", change).await.problem(422, "unknown_field");
         }
+    });
+}
+
+#[test]
+fn the_tokens_of_a_player_who_is_gone_neither_register_nor_rename() {
+    test(async |server| {
+        let ana = server.guest("Ana").await;
+        // As another server does it, of which this one has not learned yet.
+        let gone = "update player set kind = 'deleted'";
+        sqlx::query(gone).execute(&mut server.database().await).await.unwrap();
+        ana.register("ana").await.problem(401, "token_invalid");
+        ana.patch("/v1/me", json!({ "name": "Ana" })).await.problem(404, "player_not_found");
+        ana.patch("/v1/me", json!({ "preferences": {} })).await.problem(404, "player_not_found");
+    });
+}
+
+#[test]
+fn nobody_calls_themselves_as_those_who_are_gone() {
+    test(async |server| {
+        let ana = server.guest("Ana").await;
+        for name in ["Deleted player", " deleted PLAYER ", "De1eted p1ayer"] {
+            let problem = ana.patch("/v1/me", json!({ "name": name })).await.problem(422, "invalid_value");
+            assert_eq!(problem["errors"][0]["pointer"], "/name", "{name}");
+            server.nobody().post("/v1/guests", json!({ "name": name })).await.problem(422, "invalid_value");
+        }
+    });
+}
+
+#[test]
+fn an_account_is_known_by_the_form_that_was_stored() {
+    test(async |server| {
+        let ana = server.account("ana").await;
+        // As if the tables of look-alikes had been others when it was made.
+        let sql = "update account set canonical = 'arna'";
+        sqlx::query(sql).execute(&mut server.database().await).await.unwrap();
+        let began = std::time::Instant::now();
+        for _ in 0..3 {
+            let wrong = server.nobody().sign_in("arna", "not the password").await;
+            wrong.problem(401, "wrong_credentials");
+        }
+        let wrong = json!({ "password": "not the password" });
+        ana.post("/v1/me/recovery", wrong).await.problem(403, "wrong_password");
+        assert!(began.elapsed().as_millis() >= 250 + 500 + 1000, "these were attempts with one name");
+        server.nobody().sign_in("arna", PASSWORD).await.ok(201);
+    });
+}
+
+/// Canonical forms are stored: when newer tables of look-alikes change one of these, the accounts of before need a
+/// migration.
+#[test]
+fn canonical_forms_are_what_they_were() {
+    let names = [
+        ("Ana_Maria-2.0", "?"),
+        ("zoë", "?"),
+        ("l0l.user", "?"),
+        ("paypal", "?"),
+        ("modern", "?"),
+        ("σοφος", "?"),
+        ("мария", "?"),
+        ("田中さん", "?"),
+        ("محمد", "?"),
+        ("סבתא", "?"),
+        ("सीता", "?"),
+        ("김철수", "?"),
+        ("سعيد٣", "?"),
+    ];
+    test(async |server| {
+        let mut forms = Vec::new();
+        for (name, _) in names {
+            server.nobody().register(name).await.ok(201);
+        }
+        let stored = "select canonical from account order by created_at, player_id";
+        let stored: Vec<String> =
+            sqlx::query_scalar(stored).fetch_all(&mut server.database().await).await.unwrap();
+        for ((name, _), form) in names.iter().zip(&stored) {
+            forms.push((*name, form.as_str()));
+        }
+        assert_eq!(forms, names);
     });
 }

@@ -195,7 +195,7 @@ fn every_answer_of_a_session_is_as_the_document_tells() {
         for (id, ids) in [("get_game", &ana.id), ("get_group", &ana.id), ("get_player", &group_id)] {
             s.send(id, &nobody, &[ids], Value::Null).await;
         }
-        server.becomes_account(&ana).await;
+        let ana = server.becomes_account(&ana).await;
         let new = json!({ "name": "a bot", "scopes": ["groups"], "expires_at": "2999-12-31T00:00:00Z" });
         let made = s.send("create_personal_token", &ana, &[], new).await;
         let program = nobody.with_token(made["token"].as_str().unwrap());

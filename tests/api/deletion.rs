@@ -10,8 +10,7 @@ async fn gone(server: &TestServer, player: &Player) {
     let shown = server.nobody().get(&format!("/v1/players/{}", player.id)).await.ok(200);
     assert_eq!(shown, json!({ "id": player.id, "name": "Deleted player", "kind": "deleted" }));
     player.go(json!({})).await.problem(401, "token_invalid");
-    let renewed = json!({ "refresh_token": player.refresh });
-    server.nobody().post("/v1/sessions/refresh", renewed).await.problem(401, "refresh_invalid");
+    player.renew().await.problem(401, "refresh_invalid");
     assert_eq!(server.service().audit().await.unwrap().differences, []);
 }
 
@@ -289,8 +288,7 @@ fn a_deletion_that_broke_off_is_completed_by_the_next() {
         let group = server.nobody().get(&format!("/v1/groups/{}", text(&group["id"]))).await.ok(200);
         assert_eq!(group["members"], json!([]));
         assert_eq!(ana.get("/v1/me").await.ok(200)["name"], "Ana");
-        let renewed = json!({ "refresh_token": ana.refresh });
-        let tokens = server.nobody().post("/v1/sessions/refresh", renewed).await.ok(200);
+        let tokens = ana.renew().await.ok(200);
         assert_eq!(server.service().audit().await.unwrap().differences, []);
         sqlx::query("drop trigger break_off on player").execute(&mut database).await.unwrap();
         ana.refresh = text(&tokens["refresh_token"]).to_owned();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Player, TestServer, at_once, number, test, text};
+use crate::harness::{Answer, PASSWORD, Player, TestServer, at_once, number, test, text};
 
 /// How much of somebody who is gone still waits to end.
 async fn ties(server: &TestServer, player: &Player) -> i64 {
@@ -142,6 +142,73 @@ fn the_end_of_a_ranked_game_and_of_its_player_take_turns() {
             assert_eq!((answers[0].status.as_u16(), answers[1].status.as_u16()), (204, 200));
             assert_eq!(people[0].receipts(&id).await.len(), 3);
             sound(server, &people[1]).await;
+        }
+    });
+}
+
+#[test]
+fn an_account_goes_or_goes_on_whatever_its_password_is_used_for_at_the_same_moment() {
+    test(async |server| {
+        for round in 0..8 {
+            let name = format!("ana-{round}x");
+            let made = server.nobody().register(&name).await.ok(201);
+            let ana = server.nobody().signed_in(&made);
+            let other = "six pits, five stones";
+            let recovery = json!({ "username": name, "recovery_code": made["recovery_codes"][round],
+                "new_password": other });
+            let change = json!({ "password": PASSWORD, "new_password": other });
+            let (leaver, signing) = (ana.clone(), ana.without_token());
+            let mut others: Vec<_> = [
+                ("PUT", "/v1/me/password", change),
+                ("POST", "/v1/me/recovery", json!({ "password": PASSWORD })),
+                ("POST", "/v1/sessions/recovery", recovery),
+                ("POST", "/v1/me/tokens", json!({ "name": "x", "scopes": ["groups"] })),
+                ("POST", "/v1/sessions", json!({ "username": name, "password": PASSWORD })),
+            ]
+            .map(|(method, path, body)| {
+                let who = if path.contains("/me/") { &ana } else { &signing };
+                who.request(method.parse().unwrap(), path).json(&body)
+            })
+            .into();
+            others.push(ana.request(reqwest::Method::DELETE, "/v1/sessions"));
+            let going = tokio::spawn(async move { leaver.go(json!({ "password": PASSWORD })).await });
+            for answer in at_once(others.into_iter().map(Answer::of)).await {
+                assert!(!answer.status.is_server_error(), "{}", answer.text);
+            }
+            let gone = going.await.unwrap();
+            assert!([204, 401, 403].contains(&gone.status.as_u16()), "{}", gone.text);
+            if gone.status == 204 {
+                sound(server, &ana).await;
+                let left: i64 = sqlx::query_scalar(
+                    "select (select count(*) from session where player_id = p and revoked_at is null)
+                          + (select count(*) from recovery_code where player_id = p)
+                          + (select count(*) from personal_token where player_id = p)
+                     from (select $1::text::uuid as p) p",
+                )
+                .bind(&ana.id)
+                .fetch_one(&mut server.database().await)
+                .await
+                .unwrap();
+                assert_eq!(left, 0, "nothing signs in as somebody who is gone");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_guest_who_registers_while_it_is_deleted_is_the_one_or_the_other() {
+    test(async |server| {
+        for round in 0..8 {
+            let guest = server.guest("Ana").await;
+            let (leaver, name) = (guest.clone(), format!("ana-{round}x"));
+            let going = tokio::spawn(async move { leaver.go(json!({})).await });
+            let registered = guest.register(&name).await;
+            let gone = going.await.unwrap();
+            match registered.status.as_u16() {
+                201 => assert!([409, 422, 503].contains(&gone.status.as_u16()), "{}", gone.text),
+                401 => assert_eq!(gone.status, 204, "{}", gone.text),
+                _ => panic!("{}", registered.text),
+            }
         }
     });
 }

@@ -45,13 +45,10 @@ fn an_access_token_is_refused_at_once_when_its_session_ends_and_soon_by_other_se
 fn a_stolen_refresh_token_ends_the_access_tokens_too() {
     test(async |server| {
         let ana = server.guest("Ana").await;
-        let refresh = async |token: &str| {
-            server.nobody().post("/v1/sessions/refresh", json!({ "refresh_token": token })).await
-        };
-        let second = refresh(&ana.refresh).await.ok(200);
-        refresh(text(&second["refresh_token"])).await.ok(200);
+        let second = ana.renew().await.ok(200);
+        ana.renewed(&second).renew().await.ok(200);
         ana.get("/v1/me").await.ok(200);
-        refresh(&ana.refresh).await.problem(401, "refresh_reused");
+        ana.renew().await.problem(401, "refresh_reused");
         ana.get("/v1/me").await.problem(401, "token_invalid");
         ana.with_token(text(&second["access_token"])).get("/v1/me").await.problem(401, "token_invalid");
     });

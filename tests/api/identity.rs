@@ -3,15 +3,11 @@
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Answer, KEY, Player, TestServer, test};
-
-async fn refresh(anybody: &Player, token: &Value) -> Answer {
-    anybody.post("/v1/sessions/refresh", json!({ "refresh_token": token })).await
-}
+use crate::harness::{Answer, KEY, Player, TestServer, test, text};
 
 /// A new pair for a token that must be good.
 async fn exchanged(anybody: &Player, token: &Value) -> Value {
-    let pair = refresh(anybody, token).await.ok(200);
+    let pair = anybody.renew_with(text(token)).await.ok(200);
     assert_is_a_pair(&pair);
     assert_ne!(&pair["refresh_token"], token);
     pair
@@ -107,9 +103,9 @@ fn the_replaced_token_is_honoured_once_more_and_its_third_use_ends_the_session()
         let lost = exchanged(&guest, &first).await;
         let repeated = exchanged(&guest, &first).await;
         assert_ne!(lost["refresh_token"], repeated["refresh_token"]);
-        refresh(&guest, &first).await.problem(401, "refresh_reused");
+        guest.renew_with(text(&first)).await.problem(401, "refresh_reused");
         for token in [&first, &lost["refresh_token"], &repeated["refresh_token"]] {
-            refresh(&guest, token).await.problem(401, "refresh_invalid");
+            guest.renew_with(text(token)).await.problem(401, "refresh_invalid");
         }
     });
 }
@@ -127,8 +123,8 @@ fn of_the_two_answers_to_a_repeated_refresh_the_one_used_first_goes_on() {
             let [used, other] = answers.map(|answer| answer["refresh_token"].clone());
             let third = exchanged(&guest, &used).await;
             let fourth = exchanged(&guest, &third["refresh_token"]).await;
-            refresh(&guest, &other).await.problem(401, "refresh_reused");
-            refresh(&guest, &fourth["refresh_token"]).await.problem(401, "refresh_invalid");
+            guest.renew_with(text(&other)).await.problem(401, "refresh_reused");
+            guest.renew_with(text(&fourth["refresh_token"])).await.problem(401, "refresh_invalid");
         }
     });
 }
@@ -140,8 +136,8 @@ fn a_token_whose_successor_has_been_used_is_not_forgiven() {
         let first = json!(guest.refresh);
         let second = exchanged(&guest, &first).await;
         let third = exchanged(&guest, &second["refresh_token"]).await;
-        refresh(&guest, &first).await.problem(401, "refresh_reused");
-        refresh(&guest, &third["refresh_token"]).await.problem(401, "refresh_invalid");
+        guest.renew_with(text(&first)).await.problem(401, "refresh_reused");
+        guest.renew_with(text(&third["refresh_token"])).await.problem(401, "refresh_invalid");
     });
 }
 
@@ -169,8 +165,8 @@ fn forgiveness_ends_thirty_seconds_after_the_use() {
         let guest = server.guest("Ben").await;
         let lost = exchanged(&guest, &json!(guest.refresh)).await;
         pretend_used_earlier(server, 30_000.0).await;
-        refresh(&guest, &json!(guest.refresh)).await.problem(401, "refresh_reused");
-        refresh(&guest, &lost["refresh_token"]).await.problem(401, "refresh_invalid");
+        guest.renew_with(&guest.refresh).await.problem(401, "refresh_reused");
+        guest.renew_with(text(&lost["refresh_token"])).await.problem(401, "refresh_invalid");
     });
 }
 
@@ -181,7 +177,7 @@ fn of_many_refreshes_at_once_with_one_token_two_get_tokens_and_the_third_ends_th
         let mut running = JoinSet::new();
         for _ in 0..10 {
             let (guest, token) = (guest.clone(), json!(guest.refresh));
-            running.spawn(async move { refresh(&guest, &token).await });
+            running.spawn(async move { guest.renew_with(text(&token)).await });
         }
         let mut codes = Vec::new();
         let mut tokens = Vec::new();
@@ -195,7 +191,7 @@ fn of_many_refreshes_at_once_with_one_token_two_get_tokens_and_the_third_ends_th
         assert_eq!(codes.iter().filter(|code| *code == "refresh_reused").count(), 1, "{codes:?}");
         assert_eq!(codes.iter().filter(|code| *code == "refresh_invalid").count(), 7, "{codes:?}");
         for token in tokens {
-            refresh(&guest, &token).await.problem(401, "refresh_invalid");
+            guest.renew_with(text(&token)).await.problem(401, "refresh_invalid");
         }
     });
 }
@@ -210,7 +206,7 @@ fn what_is_no_refresh_token_is_refused_and_ends_nothing() {
         let before = server.everything().await;
         for token in [unknown, access, shorter, guest.refresh.to_uppercase(), String::new(), "\0".to_owned()]
         {
-            let refused = refresh(&guest, &json!(token)).await;
+            let refused = guest.renew_with(&token).await;
             assert!(refused.headers.contains_key("www-authenticate"));
             refused.problem(401, "refresh_invalid");
         }
@@ -226,7 +222,7 @@ fn signing_out_makes_the_refresh_token_worthless_on_this_device_only() {
         let renewed = exchanged(&guest, &json!(guest.refresh)).await;
         assert_eq!(guest.delete("/v1/sessions/current").await.status, 204);
         for token in [&json!(guest.refresh), &renewed["refresh_token"]] {
-            refresh(&guest, token).await.problem(401, "refresh_invalid");
+            guest.renew_with(text(token)).await.problem(401, "refresh_invalid");
         }
         // Repeating it changes nothing.
         guest.delete("/v1/sessions/current").await.problem(401, "token_invalid");
@@ -294,6 +290,6 @@ fn a_dead_token_stays_dead_after_old_ones_are_forgotten() {
         exchanged(&nobody, &kept["refresh_token"]).await;
         pretend_used_earlier(server, 31.0 * 24.0 * 3600.0 * 1000.0).await;
         server.service().forget_old().await.unwrap();
-        assert_eq!(refresh(&nobody, &lost["refresh_token"]).await.status, 401);
+        assert_eq!(nobody.renew_with(text(&lost["refresh_token"])).await.status, 401);
     });
 }

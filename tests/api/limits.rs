@@ -179,8 +179,7 @@ fn a_class_with_a_budget_of_zero_is_not_counted() {
 #[test]
 fn a_token_may_use_half_of_what_its_player_may() {
     test(async |open| {
-        let owner = open.guest("Ana").await;
-        open.becomes_account(&owner).await;
+        let owner = open.account_named("Ana").await;
         let mut programs = Vec::new();
         for name in ["one", "two", "three"] {
             let new = json!({ "name": name, "scopes": ["groups"] });

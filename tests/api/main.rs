@@ -59,6 +59,7 @@ mod scopes;
 mod sessions;
 mod start;
 mod statistics;
+mod stolen;
 mod thinking;
 mod tickets;
 mod tokens;

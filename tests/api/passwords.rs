@@ -9,15 +9,6 @@ use crate::harness::{Answer, PASSWORD, Player, TestServer, at_once, test, text};
 
 const OTHER: &str = "six pits, five stones";
 
-async fn sign_in(who: &Player, username: &str, password: &str) -> Answer {
-    let body = json!({ "username": username, "password": password });
-    who.without_token().post("/v1/sessions", body).await
-}
-
-async fn refresh(who: &Player) -> Answer {
-    who.without_token().post("/v1/sessions/refresh", json!({ "refresh_token": who.refresh })).await
-}
-
 async fn recover(who: &Player, username: &str, code: &Value) -> Answer {
     let body = json!({ "username": username, "recovery_code": code, "new_password": OTHER });
     who.post("/v1/sessions/recovery", body).await
@@ -52,7 +43,7 @@ fn wrong_passwords_and_unknown_users_get_the_same_answer_for_the_same_work() {
             (&"n".repeat(10_000), &"p".repeat(10_000)),
         ] {
             let before = verifications(server).await;
-            let answer = sign_in(&nobody, username, password).await;
+            let answer = nobody.sign_in(username, password).await;
             assert_eq!(verifications(server).await, before + 1, "{username}");
             let mut headers: Vec<String> = answer.headers.keys().map(ToString::to_string).collect();
             headers.sort();
@@ -110,9 +101,9 @@ fn passwords_that_everybody_knows_are_refused() {
         let long = "七つの穴と四つの石だよと石が".repeat(10).chars().take(128).collect::<String>();
         let body = json!({ "username": "long", "password": long });
         nobody.post("/v1/accounts", body).await.ok(201);
-        sign_in(&nobody, "long", &long).await.ok(201);
+        nobody.sign_in("long", &long).await.ok(201);
         let shorter: String = long.chars().take(127).collect();
-        sign_in(&nobody, "long", &shorter).await.problem(401, "wrong_credentials");
+        nobody.sign_in("long", &shorter).await.problem(401, "wrong_credentials");
     });
 }
 
@@ -137,23 +128,24 @@ fn neither_passwords_nor_recovery_codes_are_stored() {
 fn a_new_password_ends_all_other_sessions() {
     test(async |server| {
         let here = server.account("ana").await;
-        let there = here.signed_in(&sign_in(&here, "ana", PASSWORD).await.ok(201));
+        let there = here.signed_in(&here.without_token().sign_in("ana", PASSWORD).await.ok(201));
         let guest = server.guest("Ben").await;
         let change = json!({ "password": PASSWORD, "new_password": OTHER });
         let wrong = json!({ "password": OTHER, "new_password": OTHER });
         here.put("/v1/me/password", wrong).await.problem(403, "wrong_password");
-        refresh(&there).await.ok(200);
+        there.renew().await.ok(200);
         guest.put("/v1/me/password", change.clone()).await.problem(403, "account_needed");
         server.nobody().put("/v1/me/password", change.clone()).await.problem(401, "token_missing");
 
-        let there = here.signed_in(&sign_in(&here, "ana", PASSWORD).await.ok(201));
-        assert_eq!(here.put("/v1/me/password", change).await.status, 204);
-        refresh(&there).await.problem(401, "refresh_invalid");
+        let there = here.signed_in(&here.without_token().sign_in("ana", PASSWORD).await.ok(201));
+        let changed = here.put("/v1/me/password", change).await.ok(200);
+        assert_eq!(changed["recovery_codes"].as_array().unwrap().len(), 10);
+        there.renew().await.problem(401, "refresh_invalid");
         let sessions = here.get("/v1/sessions").await.ok(200);
         assert_eq!(sessions["items"].as_array().unwrap().len(), 1);
-        refresh(&here).await.ok(200);
-        sign_in(&here, "ana", PASSWORD).await.problem(401, "wrong_credentials");
-        sign_in(&here, "ana", OTHER).await.ok(201);
+        here.renew().await.ok(200);
+        here.without_token().sign_in("ana", PASSWORD).await.problem(401, "wrong_credentials");
+        here.without_token().sign_in("ana", OTHER).await.ok(201);
     });
 }
 
@@ -168,14 +160,14 @@ fn no_session_of_the_old_password_survives_a_change_at_the_same_moment() {
             let change = tokio::spawn(async move { changing.put("/v1/me/password", change).await });
             let signing = signing.map(|who| {
                 let name = name.clone();
-                async move { sign_in(&who, &name, PASSWORD).await }
+                async move { who.without_token().sign_in(&name, PASSWORD).await }
             });
             let answers = at_once(signing).await;
-            assert_eq!(change.await.unwrap().status, 204);
+            change.await.unwrap().ok(200);
             for answer in answers {
                 if answer.status == 201 {
                     let there = ana.signed_in(&answer.ok(201));
-                    refresh(&there).await.problem(401, "refresh_invalid");
+                    there.renew().await.problem(401, "refresh_invalid");
                 } else {
                     answer.problem(401, "wrong_credentials");
                 }
@@ -204,8 +196,8 @@ fn a_recovery_code_sets_a_password_once_and_ends_everything_else() {
         let recovered = recover(&server.nobody(), "ANA", &typed).await.ok(201);
         let recovered = server.nobody().signed_in(&recovered);
         assert_eq!(recovered.get("/v1/me").await.ok(200)["id"], ana.id);
-        refresh(&ana).await.problem(401, "refresh_invalid");
-        refresh(&ben).await.ok(200);
+        ana.renew().await.problem(401, "refresh_invalid");
+        ben.renew().await.ok(200);
         let sessions = recovered.get("/v1/sessions").await.ok(200);
         assert_eq!(sessions["items"].as_array().unwrap().len(), 1);
         let tokens: i64 = sqlx::query_scalar("select count(*) from personal_token")
@@ -214,8 +206,8 @@ fn a_recovery_code_sets_a_password_once_and_ends_everything_else() {
             .unwrap();
         assert_eq!(tokens, 0);
         recover(&server.nobody(), "ana", &codes[0]).await.problem(401, "wrong_credentials");
-        sign_in(&ana, "ana", PASSWORD).await.problem(401, "wrong_credentials");
-        sign_in(&ana, "ana", OTHER).await.ok(201);
+        ana.without_token().sign_in("ana", PASSWORD).await.problem(401, "wrong_credentials");
+        ana.without_token().sign_in("ana", OTHER).await.ok(201);
 
         // Of several who use one at once, one gets in.
         let callers = [0; 4].map(|_| (server.nobody(), codes[1].clone()));
@@ -251,17 +243,20 @@ fn a_password_is_hashed_anew_at_sign_in_when_it_cost_less_than_it_would_now() {
         let first = stored_hash(server).await;
         assert!(first.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{first}");
         let dearer = server.another_at_cost(Cost::new(128, 2, 1).unwrap()).await;
-        sign_in(&dearer.nobody(), "ana", OTHER).await.problem(401, "wrong_credentials");
+        dearer.nobody().sign_in("ana", OTHER).await.problem(401, "wrong_credentials");
         assert_eq!(stored_hash(server).await, first, "only the right password can be hashed");
         // Several at once: all get in.
         let callers = [0; 3].map(|_| dearer.nobody());
-        for answer in at_once(callers.map(|who| async move { sign_in(&who, "ana", PASSWORD).await })).await {
+        for answer in
+            at_once(callers.map(|who| async move { who.without_token().sign_in("ana", PASSWORD).await }))
+                .await
+        {
             answer.ok(201);
         }
         let second = stored_hash(server).await;
         assert!(second.starts_with("$argon2id$v=19$m=128,t=2,p=1$"), "{second}");
         // A server that has not been told yet lowers nothing.
-        sign_in(&server.nobody(), "ana", PASSWORD).await.ok(201);
+        server.nobody().sign_in("ana", PASSWORD).await.ok(201);
         assert_eq!(stored_hash(server).await, second);
         dearer.stop().await;
     });
@@ -273,8 +268,10 @@ fn beyond_a_short_queue_nobody_waits_for_hashing() {
         let slow = server.another_at_cost(Cost::new(19_456, 20, 1).unwrap()).await;
         let served = available_parallelism().unwrap().get() + 16;
         let callers = (0..served + 30).map(|i| (slow.nobody(), format!("name-{i}x")));
-        let answers =
-            at_once(callers.map(|(who, name)| async move { sign_in(&who, &name, PASSWORD).await })).await;
+        let answers = at_once(
+            callers.map(|(who, name)| async move { who.without_token().sign_in(&name, PASSWORD).await }),
+        )
+        .await;
         let verified = answers.iter().filter(|answer| answer.status == 401).count();
         assert!((served..served + 30).contains(&verified), "{verified} of {}", answers.len());
         assert_eq!(verifications(&slow).await, u64::try_from(verified).unwrap());
@@ -282,7 +279,7 @@ fn beyond_a_short_queue_nobody_waits_for_hashing() {
             assert!(answer.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() >= 1);
             answer.problem(429, "sign_in_busy");
         }
-        sign_in(&slow.nobody(), "later", PASSWORD).await.problem(401, "wrong_credentials");
+        slow.nobody().sign_in("later", PASSWORD).await.problem(401, "wrong_credentials");
         slow.stop().await;
     });
 }
@@ -294,10 +291,10 @@ fn repeated_failures_slow_answers_down_and_lock_nobody_out() {
         for username in ["ana", "ben"] {
             let began = std::time::Instant::now();
             for _ in 0..4 {
-                sign_in(&server.nobody(), username, OTHER).await.problem(401, "wrong_credentials");
+                server.nobody().sign_in(username, OTHER).await.problem(401, "wrong_credentials");
             }
             assert!(began.elapsed().as_millis() >= 250 + 500 + 1000, "{username}: {:?}", began.elapsed());
         }
-        sign_in(&server.nobody(), "ana", PASSWORD).await.ok(201);
+        server.nobody().sign_in("ana", PASSWORD).await.ok(201);
     });
 }

@@ -6,13 +6,7 @@ use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use crate::harness::{Player, TestServer, at_once, number, test, text};
-
-async fn account(server: &TestServer, name: &str) -> Player {
-    let player = server.guest(name).await;
-    server.becomes_account(&player).await;
-    player
-}
+use crate::harness::{at_once, number, test, text};
 
 fn wanted() -> Value {
     json!({ "name": "my bot", "scopes": ["games:play", "games:read", "games:read"] })
@@ -25,7 +19,7 @@ fn path(token: &Value) -> String {
 #[test]
 fn a_token_is_told_once_and_kept_as_a_hash() {
     test(async |server| {
-        let ana = account(server, "Ana").await;
+        let ana = server.account_named("Ana").await;
         let made = ana.post("/v1/me/tokens", wanted()).await.ok(201);
         let secret = text(&made["token"]);
         assert!(secret.starts_with("mancala_pat_") && secret.len() == 55);
@@ -40,7 +34,7 @@ fn a_token_is_told_once_and_kept_as_a_hash() {
         assert!(!server.everything().await.contains(&secret["mancala_pat_".len()..]));
         let another = ana.post("/v1/me/tokens", wanted()).await.ok(201);
         assert_ne!(another["token"], made["token"]);
-        let ben = account(server, "Ben").await;
+        let ben = server.account_named("Ben").await;
         assert_eq!(ben.get("/v1/me/tokens").await.ok(200)["items"], json!([]));
     });
 }
@@ -48,7 +42,7 @@ fn a_token_is_told_once_and_kept_as_a_hash() {
 #[test]
 fn a_program_plays_in_the_name_of_its_player() {
     test(async |server| {
-        let ana = account(server, "Ana").await;
+        let ana = server.account_named("Ana").await;
         let made = ana.post("/v1/me/tokens", wanted()).await.ok(201);
         let program = server.nobody().with_token(text(&made["token"]));
         let new = json!({ "variant": "kalah", "computers": ["easy"], "starter": "me" });
@@ -68,7 +62,7 @@ fn a_program_plays_in_the_name_of_its_player() {
 #[test]
 fn a_token_that_is_deleted_is_refused_at_once_and_soon_by_other_servers() {
     test(async |server| {
-        let ana = account(server, "Ana").await;
+        let ana = server.account_named("Ana").await;
         let made = ana.post("/v1/me/tokens", wanted()).await.ok(201);
         let kept = ana.post("/v1/me/tokens", wanted()).await.ok(201);
         let other = server.another().await;
@@ -76,7 +70,7 @@ fn a_token_that_is_deleted_is_refused_at_once_and_soon_by_other_servers() {
         let elsewhere = program.via(&other);
         program.get("/v1/games").await.ok(200);
         elsewhere.get("/v1/games").await.ok(200);
-        let ben = account(server, "Ben").await;
+        let ben = server.account_named("Ben").await;
         ben.delete(&path(&made)).await.problem(404, "token_not_found");
         program.get("/v1/games").await.ok(200);
         assert_eq!(ana.delete(&path(&made)).await.status, 204);
@@ -96,7 +90,7 @@ fn a_token_that_is_deleted_is_refused_at_once_and_soon_by_other_servers() {
 #[test]
 fn a_token_ends_when_it_says() {
     test(async |server| {
-        let ana = account(server, "Ana").await;
+        let ana = server.account_named("Ana").await;
         let end = OffsetDateTime::now_utc() + Duration::hours(1);
         let mut new = wanted();
         new["expires_at"] = json!(end.format(&Rfc3339).unwrap());
@@ -133,7 +127,7 @@ fn guests_have_no_tokens_and_bots_do() {
 #[test]
 fn a_player_has_twenty_tokens_at_most_however_they_are_asked_for() {
     test(async |server| {
-        let ana = account(server, "Ana").await;
+        let ana = server.account_named("Ana").await;
         let answers = at_once((0..26).map(|_| {
             let ana = ana.clone();
             async move { ana.post("/v1/me/tokens", wanted()).await }
@@ -148,14 +142,14 @@ fn a_player_has_twenty_tokens_at_most_however_they_are_asked_for() {
         assert!(listed.is_sorted_by_key(|token| text(&token["id"]).to_owned()) && listed.len() == 20);
         assert_eq!(ana.delete(&path(&listed[7])).await.status, 204);
         ana.post("/v1/me/tokens", wanted()).await.ok(201);
-        account(server, "Ben").await.post("/v1/me/tokens", wanted()).await.ok(201);
+        server.account_named("Ben").await.post("/v1/me/tokens", wanted()).await.ok(201);
     });
 }
 
 #[test]
 fn a_token_that_makes_no_sense_is_refused_with_the_field_at_fault() {
     test(async |server| {
-        let ana = account(server, "Ana").await;
+        let ana = server.account_named("Ana").await;
         let before = server.everything().await;
         for (field, value) in [
             ("name", json!("")),

@@ -43,11 +43,7 @@ fn guests_of_whom_nobody_knows_are_removed_without_a_trace() {
         assert_eq!(kind(server, &idle).await, None);
         assert_eq!(kind(server, &young).await.as_deref(), Some("guest"));
         assert!(!server.everything().await.contains(&idle.id));
-        server
-            .nobody()
-            .post("/v1/sessions/refresh", json!({ "refresh_token": idle.refresh }))
-            .await
-            .problem(401, "refresh_invalid");
+        idle.renew().await.problem(401, "refresh_invalid");
     });
 }
 

@@ -45,8 +45,8 @@ async fn token(server: &TestServer, owner: &Player, scopes: Vec<&str>) -> Player
 }
 
 async fn account_with_a_world(server: &TestServer) -> (Document, World<'_>) {
-    let (document, world) = (Document::of(server).await, World::new(server).await);
-    server.becomes_account(&world.player).await;
+    let (document, mut world) = (Document::of(server).await, World::new(server).await);
+    world.player = server.becomes_account(&world.player).await;
     (document, world)
 }
 

@@ -4,13 +4,10 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, PASSWORD, Player, TestServer, at_once, test, text};
 
+/// Signs in on a device with this label.
 async fn sign_in(who: &Player, username: &str, device: &str) -> Player {
     let body = json!({ "username": username, "password": PASSWORD, "device": device });
     who.signed_in(&who.post("/v1/sessions", body).await.ok(201))
-}
-
-async fn refresh(who: &Player) -> Answer {
-    who.without_token().post("/v1/sessions/refresh", json!({ "refresh_token": who.refresh })).await
 }
 
 async fn sessions(who: &Player) -> Vec<Value> {
@@ -43,7 +40,7 @@ fn every_device_is_listed_with_its_label_and_last_use() {
             sessions.iter().find(|session| session["id"] == *id).unwrap()["last_used_at"].clone()
         };
         let id = listed[1]["id"].clone();
-        refresh(&first).await.ok(200);
+        first.renew().await.ok(200);
         let later = sessions(&second).await;
         assert_eq!(devices(&later), ["first", "Ana's phone 📱"]);
         assert!(text(&used(&later, &id)) > text(&used(&listed, &id)));
@@ -91,10 +88,10 @@ fn one_session_is_ended_and_the_others_go_on() {
         for _ in 0..2 {
             assert_eq!(first.delete(&path).await.status, 204, "repeating it is safe");
         }
-        refresh(&second).await.problem(401, "refresh_invalid");
+        second.renew().await.problem(401, "refresh_invalid");
         assert_eq!(devices(&sessions(&first).await), ["first"]);
-        refresh(&first).await.ok(200);
-        refresh(&other).await.ok(200);
+        first.renew().await.ok(200);
+        other.renew().await.ok(200);
     });
 }
 
@@ -106,9 +103,9 @@ fn all_sessions_are_ended_at_once() {
         let ben = server.account("ben").await;
         assert_eq!(others[0].delete("/v1/sessions").await.status, 204);
         for who in [&first, &others[0], &others[1]] {
-            refresh(who).await.problem(401, "refresh_invalid");
+            who.renew().await.problem(401, "refresh_invalid");
         }
-        refresh(&ben).await.ok(200);
+        ben.renew().await.ok(200);
         let again = sign_in(&server.nobody(), "ana", "again").await;
         assert_eq!(devices(&sessions(&again).await), ["again"]);
     });
@@ -121,7 +118,7 @@ fn no_method_takes_a_word_for_a_session() {
         for word in ["refresh", "recovery"] {
             ana.delete(&format!("/v1/sessions/{word}")).await.problem(405, "method_not_allowed");
         }
-        refresh(&ana).await.ok(200);
+        ana.renew().await.ok(200);
     });
 }
 
@@ -135,7 +132,7 @@ fn signing_in_gives_nothing_to_the_tokens_of_before() {
         assert_ne!(victim.id, planted.id);
         assert_ne!((&victim.token, &victim.refresh), (&planted.token, &planted.refresh));
         assert_eq!(planted.get("/v1/me").await.ok(200)["kind"], "guest");
-        let pair = refresh(&planted).await.ok(200);
+        let pair = planted.renew().await.ok(200);
         let renewed = planted.renewed(&pair);
         assert_eq!(renewed.get("/v1/me").await.ok(200)["id"], planted.id);
         let listed = sessions(&victim).await;
@@ -144,8 +141,8 @@ fn signing_in_gives_nothing_to_the_tokens_of_before() {
         // Signed in twice, a device has two sessions, and the older one is not the newer.
         let again = sign_in(&victim, "ana", "again").await;
         assert_eq!(again.delete("/v1/sessions/current").await.status, 204);
-        refresh(&again).await.problem(401, "refresh_invalid");
-        refresh(&victim).await.ok(200);
+        again.renew().await.problem(401, "refresh_invalid");
+        victim.renew().await.ok(200);
     });
 }
 
@@ -154,11 +151,11 @@ fn a_guest_who_registered_can_end_what_was_signed_in_before() {
     test(async |server| {
         let guest = server.guest("Ana").await;
         let body = json!({ "username": "ana", "password": PASSWORD });
-        guest.post("/v1/accounts", body).await.ok(201);
+        let guest = guest.signed_in(&guest.post("/v1/accounts", body).await.ok(201));
         let elsewhere = sign_in(&server.nobody(), "ana", "elsewhere").await;
         let change = json!({ "password": PASSWORD, "new_password": "six pits, five stones" });
-        assert_eq!(elsewhere.put("/v1/me/password", change).await.status, 204);
-        refresh(&guest).await.problem(401, "refresh_invalid");
+        elsewhere.put("/v1/me/password", change).await.ok(200);
+        guest.renew().await.problem(401, "refresh_invalid");
     });
 }
 
@@ -168,11 +165,11 @@ fn a_session_of_an_account_ends_after_sixty_days_without_use() {
         let ana = server.account("ana").await;
         let guest = server.guest("Ben").await;
         change(server, "update session set last_used_at = now() - interval '59 days 23 hours'").await;
-        let pair = refresh(&ana).await.ok(200);
+        let pair = ana.renew().await.ok(200);
         let ana = ana.renewed(&pair);
         change(server, "update session set last_used_at = now() - interval '60 days 1 minute'").await;
-        refresh(&ana).await.problem(401, "refresh_invalid");
-        refresh(&guest).await.ok(200);
+        ana.renew().await.problem(401, "refresh_invalid");
+        guest.renew().await.ok(200);
     });
 }
 
@@ -184,15 +181,15 @@ fn a_session_of_an_account_ends_after_a_year_however_much_it_is_used() {
         change(server, long_ago).await;
         // Whoever registers as an old guest is not thrown out for that.
         let body = json!({ "username": "ben", "password": PASSWORD });
-        guest.post("/v1/accounts", body).await.ok(201);
-        refresh(&guest).await.ok(200);
-        refresh(&ana).await.ok(200);
+        let guest = guest.signed_in(&guest.post("/v1/accounts", body).await.ok(201));
+        guest.renew().await.ok(200);
+        ana.renew().await.ok(200);
         change(server, "update account set created_at = now() - interval '366 days' where username = 'ana'")
             .await;
         let ana = sign_in(&ana, "ana", "new").await;
         change(server, long_ago).await;
-        refresh(&ana).await.problem(401, "refresh_invalid");
-        refresh(&sign_in(&ana, "ana", "newer").await).await.ok(200);
+        ana.renew().await.problem(401, "refresh_invalid");
+        sign_in(&ana, "ana", "newer").await.renew().await.ok(200);
     });
 }
 
@@ -202,7 +199,7 @@ fn cleaning_up_ends_what_is_old_and_forgets_what_ended_long_ago() {
         let (ana, ben) = (server.account("ana").await, server.account("ben").await);
         let (guest, gone) = (server.guest("Guest").await, server.guest("Gone").await);
         let young = sign_in(&ana, "ana", "young").await;
-        refresh(&ana).await.ok(200);
+        ana.renew().await.ok(200);
         assert_eq!(gone.delete("/v1/sessions/current").await.status, 204);
         change(
             server,
@@ -221,8 +218,8 @@ fn cleaning_up_ends_what_is_old_and_forgets_what_ended_long_ago() {
             "ana's and ben's first ones, and the one that was signed out"
         );
         assert_eq!(devices(&sessions(&young).await), ["young"]);
-        refresh(&ben).await.problem(401, "refresh_invalid");
-        refresh(&guest).await.ok(200);
+        ben.renew().await.problem(401, "refresh_invalid");
+        guest.renew().await.ok(200);
         assert_eq!(count(server, "select count(*) from session").await, 5);
 
         change(server, "update session set revoked_at = revoked_at - interval '31 days'").await;
@@ -231,9 +228,9 @@ fn cleaning_up_ends_what_is_old_and_forgets_what_ended_long_ago() {
         let orphans = "select count(*) from refresh_token where session_id not in (select id from session)";
         assert_eq!(count(server, orphans).await, 0);
         for dead in [&ana, &ben, &gone] {
-            refresh(dead).await.problem(401, "refresh_invalid");
+            dead.renew().await.problem(401, "refresh_invalid");
         }
-        refresh(&young).await.ok(200);
+        young.renew().await.ok(200);
     });
 }
 
@@ -268,14 +265,14 @@ fn a_refresh_and_the_end_of_its_session_at_the_same_moment_leave_nothing_good() 
             let path = format!("/v1/sessions/{}", text(&current["id"]));
             let (ending, refreshing) = (ana.clone(), there.clone());
             let end = tokio::spawn(async move { ending.delete(&path).await });
-            let answers = at_once([async move { refresh(&refreshing).await }]).await;
+            let answers = at_once([async move { refreshing.renew().await }]).await;
             assert_eq!(end.await.unwrap().status, 204);
             for answer in answers.into_iter().filter(|answer| answer.status == 200) {
                 let pair = answer.ok(200);
                 let last = there.renewed(&pair);
-                refresh(&last).await.problem(401, "refresh_invalid");
+                last.renew().await.problem(401, "refresh_invalid");
             }
-            refresh(&there).await.problem(401, "refresh_invalid");
+            there.renew().await.problem(401, "refresh_invalid");
         }
     });
 }

@@ -54,6 +54,26 @@ impl Player {
         }
     }
 
+    /// Exchanges the refresh token for a new pair.
+    pub async fn renew(&self) -> Answer {
+        self.renew_with(&self.refresh).await
+    }
+
+    /// Exchanges any refresh token for a new pair.
+    pub async fn renew_with(&self, token: &str) -> Answer {
+        self.without_token().post("/v1/sessions/refresh", json!({ "refresh_token": token })).await
+    }
+
+    /// Registers with the password [`PASSWORD`]: the caller, or somebody new.
+    pub async fn register(&self, username: &str) -> Answer {
+        self.post("/v1/accounts", json!({ "username": username, "password": PASSWORD })).await
+    }
+
+    /// Signs in, with the caller's token if there is one.
+    pub async fn sign_in(&self, username: &str, password: &str) -> Answer {
+        self.post("/v1/sessions", json!({ "username": username, "password": password })).await
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send(Method::GET, path, None).await
     }

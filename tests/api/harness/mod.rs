@@ -268,18 +268,15 @@ impl TestServer {
         nobody.signed_in(&made)
     }
 
-    /// Lets a guest register.
-    pub async fn becomes_account(&self, player: &Player) {
-        let username = format!("user-{}", &player.id[24..]);
-        let new = json!({ "username": username, "password": PASSWORD });
-        player.via(self).post("/v1/accounts", new).await.ok(201);
+    /// The guest as the account that it becomes.
+    pub async fn becomes_account(&self, guest: &Player) -> Player {
+        let username = format!("user-{}", &guest.id[24..]);
+        guest.signed_in(&guest.via(self).register(&username).await.ok(201))
     }
 
     /// A new account with this display name.
     pub async fn account_named(&self, name: &str) -> Player {
-        let player = self.guest(name).await;
-        self.becomes_account(&player).await;
-        player
+        self.becomes_account(&self.guest(name).await).await
     }
 
     /// A new bot.
