@@ -159,7 +159,8 @@ pub async fn insert_session(
     device: &DeviceLabel,
 ) -> Result<()> {
     sqlx::query!(
-        "insert into session (id, player_id, label) values ($1, $2, $3)",
+        "insert into session (id, player_id, label, of_account)
+         values ($1, $2, $3, coalesce((select kind <> 'guest' from player where id = $2), false))",
         id.uuid(),
         player.uuid(),
         device.as_str()

@@ -36,8 +36,8 @@ pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use blocks::{BLOCKS_PAGE, BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
 pub use database::{Connection, Database};
 pub use departures::{
-    IdleGuest, NAME_OF_THE_DELETED, Ties, delete_player, erase_guest, hold_players, idle_guests, lock_going,
-    lock_open_tickets, make_bot, ties,
+    IdleGuest, NAME_OF_THE_DELETED, Ties, delete_player, erase_guest, hold_players, idle_guests, is_idle,
+    lock_going, lock_idle, lock_open_tickets, make_bot, ties,
 };
 pub use due::{
     Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
@@ -49,7 +49,7 @@ pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
     remove_member, set_game, update_group,
 };
-pub use idempotency::{forget_old, recall, remember};
+pub use idempotency::{forget_answers, recall, remember};
 pub use identity::{
     OwnPlayer, PlayerKind, PlayerRow, RefreshRow, Successors, insert_player, insert_refresh, insert_session,
     lock_refresh, mark_used, own_player, player, successors, touch_session, update_player,
@@ -74,7 +74,7 @@ pub use reviews::{StoredReview, insert_review, review};
 pub use season::{Season, begin_season, finish_season, lock_pool};
 pub use sessions::{
     SessionRow, end_old_sessions, end_session, end_sessions, end_sessions_beyond, forget_sessions,
-    has_session, sessions,
+    forget_used_tokens, has_session, sessions,
 };
 pub use standings::{
     LEADERBOARD_PAGE, ListedRow, PoolStanding, Rated, leaderboard, live_standings, standings,

@@ -28,7 +28,12 @@ const TOLD: &[Told] = &[
         owner: "player_id",
         without: &[OWNER, ("password", "a hash: of use to thieves only")],
     },
-    Told { table: "session", line: "session", owner: "player_id", without: &[OWNER] },
+    Told {
+        table: "session",
+        line: "session",
+        owner: "player_id",
+        without: &[OWNER, ("of_account", "what its player is, is told of the player")],
+    },
     Told {
         table: "personal_token",
         line: "personal_token",
