@@ -1,4 +1,4 @@
-//! All SQL of the project, one file per table or pair of tables. Functions take an open connection: only `service`
+//! All SQL of the project, a file for each subject. Functions take an open connection: only `service`
 //! begins transactions, and nothing here decides anything.
 
 mod accounts;
