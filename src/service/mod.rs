@@ -6,6 +6,7 @@ mod analysis;
 mod attempts;
 pub mod audit;
 mod blocks;
+mod bots;
 mod clock;
 mod computer;
 mod departures;

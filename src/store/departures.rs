@@ -25,19 +25,6 @@ pub async fn hold_players(db: &mut PgConnection, players: &[PlayerId]) -> Result
     Ok(held.len() == ids.len())
 }
 
-/// Makes an account a bot, before its first ranked game; whether it did. Lock the player's tickets first: a game may be
-/// about to begin.
-pub async fn make_bot(db: &mut PgConnection, player: PlayerId) -> Result<bool> {
-    let done = sqlx::query!(
-        "update player set kind = 'bot' where id = $1 and kind = 'account'
-             and not exists (select from seat s join game g on g.id = s.game_id where s.player_id = $1 and g.ranked)",
-        player.uuid()
-    )
-    .execute(db)
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
-
 /// Locks the open tickets of players, in the order of their ids: until then a match may be about to be made of them.
 pub async fn lock_open_tickets(db: &mut PgConnection, players: &[PlayerId]) -> Result<()> {
     let players: Vec<Uuid> = players.iter().map(|id| id.uuid()).collect();

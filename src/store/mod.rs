@@ -4,6 +4,7 @@
 mod accounts;
 mod append;
 mod blocks;
+mod bots;
 mod database;
 mod departures;
 mod due;
@@ -33,17 +34,18 @@ pub use accounts::{
     use_recovery_code,
 };
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
-pub use blocks::{BLOCKS_PAGE, BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
+pub use blocks::{BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
+pub use bots::make_bot;
 pub use database::{Connection, Database};
 pub use departures::{
     IdleGuest, NAME_OF_THE_DELETED, Ties, delete_player, erase_guest, hold_players, idle_guests, is_idle,
-    lock_going, lock_idle, lock_open_tickets, make_bot, ties,
+    lock_going, lock_idle, lock_open_tickets, ties,
 };
 pub use due::{
     Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
 };
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
-pub use export::{EXPORT_PAGE, Line, Mark as ExportMark, Part, export_page};
+pub use export::{EXPORT_PAGE, Line, Mark as ExportMark, Part, export_may_go_on, export_page};
 pub use games::{Occupant, SeatRating, StoredGame, game, games_by_status, seq};
 pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
