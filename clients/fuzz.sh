@@ -14,9 +14,11 @@ guest() { post /v1/guests '{"name": "Ana"}' | field access_token; }
 account() { post /v1/accounts "{\"username\": \"$1\", \"password\": \"$MANCALA_PASSWORD\"}" | field access_token; }
 
 export PYTHONPATH=$PWD PYTHONDONTWRITEBYTECODE=1
-export MANCALA_USERNAME=fuzzer MANCALA_PASSWORD='seven pits, four stones'
+export MANCALA_USERNAME=fuzzed MANCALA_PASSWORD='seven pits, four stones'
+# Signed in to so often that its oldest sessions end.
+account "$MANCALA_USERNAME" >/dev/null
 MANCALA_TOKEN=$(guest)
-MANCALA_TOKEN_OF_AN_ACCOUNT=$(account "$MANCALA_USERNAME")
+MANCALA_TOKEN_OF_AN_ACCOUNT=$(account owner)
 # Each does once what ends the session, after which it could do nothing else.
 MANCALA_TOKEN_OF_A_LEAVER=$(guest)
 MANCALA_TOKEN_TO_END=$(guest)
