@@ -4,14 +4,48 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-token() {
-    curl --silent --show-error --fail --request POST --header 'Content-Type: application/json' \
-        --data '{"name": "Ana"}' "$MANCALA_URL/v1/guests" |
-        python3 -c 'import json, sys; print(json.load(sys.stdin)["access_token"])'
+post() {
+    curl --silent --show-error --fail --request POST --header 'Content-Type: application/json' "${@:3}" \
+        --data "$2" "$MANCALA_URL$1"
 }
-MANCALA_TOKEN=$(token)
-MANCALA_TOKEN_OF_A_LEAVER=$(token)
-export MANCALA_TOKEN MANCALA_TOKEN_OF_A_LEAVER PYTHONPATH=$PWD PYTHONDONTWRITEBYTECODE=1
+field() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
-.venv/bin/schemathesis --config-file schemathesis.toml run ../openapi/openapi.json --url "$MANCALA_URL" \
-    --max-examples "${FUZZ_EXAMPLES:-60}" --seed "${FUZZ_SEED:-20}" --no-color
+guest() { post /v1/guests '{"name": "Ana"}' | field access_token; }
+account() { post /v1/accounts "{\"username\": \"$1\", \"password\": \"$MANCALA_PASSWORD\"}" | field access_token; }
+
+export PYTHONPATH=$PWD PYTHONDONTWRITEBYTECODE=1
+export MANCALA_USERNAME=fuzzed MANCALA_PASSWORD='seven pits, four stones'
+# Signed in to so often that its oldest sessions end.
+account "$MANCALA_USERNAME" >/dev/null
+MANCALA_TOKEN=$(guest)
+MANCALA_TOKEN_OF_AN_ACCOUNT=$(account owner)
+# Each does once what ends the session, after which it could do nothing else.
+MANCALA_TOKEN_OF_A_LEAVER=$(guest)
+MANCALA_TOKEN_TO_END=$(guest)
+MANCALA_TOKEN_TO_END_ALL=$(guest)
+MANCALA_TOKEN_TO_END_BY_ID=$(guest)
+export MANCALA_TOKEN MANCALA_TOKEN_OF_AN_ACCOUNT MANCALA_TOKEN_OF_A_LEAVER \
+    MANCALA_TOKEN_TO_END MANCALA_TOKEN_TO_END_ALL MANCALA_TOKEN_TO_END_BY_ID
+
+fuzz() {
+    .venv/bin/schemathesis --config-file schemathesis.toml run ../openapi/openapi.json --url "$MANCALA_URL" \
+        --max-examples "$1" --seed "${FUZZ_SEED:-20}" --no-color
+}
+examples=${FUZZ_EXAMPLES:-60}
+echo "== People"
+fuzz "$examples"
+# Whoever was signed out on the way has met nothing but refusals since.
+for token in "$MANCALA_TOKEN" "$MANCALA_TOKEN_OF_AN_ACCOUNT"; do
+    if curl --silent --header "Authorization: Bearer $token" "$MANCALA_URL/v1/me" | grep --quiet token_invalid; then
+        echo "A player was signed out while the others were fuzzed." >&2
+        exit 1
+    fi
+done
+
+echo "== A program"
+scopes='["games:read", "games:play", "groups", "ranked", "profile"]'
+program=$(post /v1/me/tokens "{\"name\": \"fuzz\", \"scopes\": $scopes}" \
+    --header "Authorization: Bearer $(account program)" | field token)
+MANCALA_TOKEN=$program MANCALA_TOKEN_OF_AN_ACCOUNT=$program MANCALA_TOKEN_OF_A_LEAVER=$program \
+    MANCALA_TOKEN_TO_END=$program MANCALA_TOKEN_TO_END_ALL=$program MANCALA_TOKEN_TO_END_BY_ID=$program \
+    fuzz $(((examples + 2) / 3))

@@ -1,13 +1,31 @@
 """What schemathesis is told about the requests that it makes."""
 
+import os
 from typing import Any
 
 import schemathesis
+
+# Nobody guesses these: every other valid body gets them, so that not only refusals are seen.
+SECRETS = {"username": os.environ["MANCALA_USERNAME"], "password": os.environ["MANCALA_PASSWORD"]}
+ASKED_FOR_SECRETS = {
+    "create_session": ["username", "password"],
+    "change_password": ["password", "new_password"],
+    "create_recovery_codes": ["password"],
+}
+
+
+def with_secrets(operation: str, body: dict[str, Any]) -> None:
+    fields = ASKED_FOR_SECRETS.get(operation, [])
+    if fields and all(isinstance(body.get(field), str) for field in fields) and len(body[fields[0]]) % 2 == 0:
+        # The new password is the old one, or it would be that of no later body.
+        body.update({field: SECRETS[field.removeprefix("new_")] for field in fields})
 
 
 @schemathesis.hook
 def map_case(context: Any, case: Any) -> Any:
     """A valid wait or time for thinking is made short, or waiting would take up all the time there is."""
+    if isinstance(case.body, dict) and case.meta is not None and case.meta.generation.mode.is_positive:
+        with_secrets(case.operation.definition.raw.get("operationId", ""), case.body)
     if case.query and str(case.query.get("wait")) in {str(seconds) for seconds in range(2, 26)}:
         case.query["wait"] = 1
     if isinstance(case.body, dict) and case.body.get("budget_ms") in range(21, 5001):

@@ -26,10 +26,12 @@ comment on column session.label is 'what the device calls itself';
 comment on column session.last_used_at is 'when its tokens were last renewed';
 comment on column session.revoked_at is
     'since when its access tokens are refused, however long they are good; once it is set, its refresh tokens are worthless. In the future where a guest has registered, who goes on with another session';
+alter table session add column of_account boolean not null default false;
+comment on column session.of_account is 'whether it ends by itself when it is old or idle: those of guests do not';
 -- Access tokens of sessions that have just ended are refused although they are still good by themselves.
 create index session_just_ended on session (revoked_at) where revoked_at is not null;
-create index session_by_use on session (last_used_at) where revoked_at is null;
-create index session_by_age on session (created_at) where revoked_at is null;
+create index session_by_use on session (last_used_at) where of_account and revoked_at is null;
+create index session_by_age on session (created_at) where of_account and revoked_at is null;
 create index refresh_token_by_session on refresh_token (session_id);
 
 -- Tokens for programs, which do less than their owner may.

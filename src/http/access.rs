@@ -43,11 +43,14 @@ pub fn class_of(path: &str, method: &str, operation: &Value) -> Option<Class> {
     let about_secrets =
         if method == "delete" { rest == "me" } else { secrets.iter().any(|start| rest.starts_with(start)) };
     let thinking = ["create_analysis", "get_hint", "get_review"];
+    // A read, but of everything at once.
+    let heavy = ["export_me"];
     // Stateless: nothing stays of what they are sent.
     let asking = ["preview_position", "replay_record"];
     let is_one_of = |ids: &[&str]| ids.iter().any(|id| operation["operationId"] == *id);
     Some(match method {
         _ if is_one_of(&thinking) => Class::Analysis,
+        _ if is_one_of(&heavy) => Class::Creating,
         "get" => Class::Reading,
         _ if is_one_of(&asking) => Class::Reading,
         _ if about_secrets => Class::SignIn,

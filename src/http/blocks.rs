@@ -1,4 +1,4 @@
-//! Whom the caller does not want to meet, and what the caller is: a bot.
+//! Whom the caller does not want to meet.
 
 use actix_web::web::{Data, Path, Query};
 use actix_web::{HttpResponse, delete, get, put};
@@ -9,7 +9,6 @@ use time::OffsetDateTime;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::body::{Body, Empty};
 use super::caller::Caller;
 use super::objects::Player;
 use super::problem::{Failure, ProblemCode};
@@ -126,20 +125,4 @@ pub async fn unblock_player(
 ) -> Result<HttpResponse, Failure> {
     service.unblock(caller.player(), *player).await?;
     Ok(HttpResponse::NoContent().finish())
-}
-
-/// Declare a bot
-///
-/// Says that a program plays for this account. It is shown as `kind` `bot` from then on, for good, and in ranked play it
-/// meets other bots, and people whose tickets say `with_bots`. For accounts before their first ranked game. Repeating it
-/// is safe.
-#[utoipa::path(tag = "identity", security(("bearer" = [])), request_body = Empty,
-    responses((status = 200, description = "The caller's player.", body = Player)))]
-#[put("/me/bot")]
-pub async fn declare_bot(
-    service: Data<Service>,
-    caller: Caller,
-    _body: Body<Empty>,
-) -> Result<HttpResponse, Failure> {
-    Ok(HttpResponse::Ok().json(Player::from(&service.declare_bot(caller.player()).await?)))
 }

@@ -1,17 +1,15 @@
-//! Guests, and players as others see them.
+//! Guests.
 
-use actix_web::web::{Data, Path};
-use actix_web::{HttpRequest, HttpResponse, get, post};
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse, post};
 use serde::Deserialize;
 use time::OffsetDateTime;
 use utoipa::ToSchema;
 
 use super::body::Body;
 use super::me::name;
-use super::objects::Player;
 use super::problem::Failure;
 use super::sessions::{SignedIn, device};
-use crate::ids::PlayerId;
 use crate::service::Service;
 
 /// A guest to be made.
@@ -43,15 +41,4 @@ pub async fn create_guest(
     let device = device(body.value.device.as_deref(), &request)?;
     let guest = service.create_guest(name, &device, OffsetDateTime::now_utc()).await?;
     Ok(HttpResponse::Created().json(SignedIn::from(guest)))
-}
-
-/// Read a player
-///
-/// A player's public profile.
-#[utoipa::path(tag = "players", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
-    params(("id" = PlayerId, Path, description = "The player.")),
-    responses((status = 200, description = "The player.", body = Player)))]
-#[get("/players/{id}")]
-pub async fn get_player(service: Data<Service>, id: Path<PlayerId>) -> Result<HttpResponse, Failure> {
-    Ok(HttpResponse::Ok().json(Player::from(&service.player(*id).await?)))
 }

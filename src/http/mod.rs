@@ -5,9 +5,11 @@ mod accounts;
 mod analysis;
 mod blocks;
 mod body;
+mod bots;
 mod caller;
 pub mod document;
 mod document30;
+mod failure;
 mod frame;
 #[cfg(test)]
 mod fuzz;
@@ -25,6 +27,7 @@ mod objects;
 mod outlook;
 mod personal_tokens;
 mod play;
+mod players;
 mod preview;
 mod privacy;
 mod problem;
@@ -68,7 +71,7 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(personal_tokens::delete_personal_token)
         .service(privacy::export_me)
         .service(privacy::delete_me)
-        .service(blocks::declare_bot)
+        .service(bots::declare_bot)
         .service(blocks::list_blocks)
         .service(blocks::get_block)
         .service(blocks::block_player)
@@ -89,7 +92,7 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(me::update_me)
         .service(me::change_password)
         .service(me::create_recovery_codes)
-        .service(guests::get_player)
+        .service(players::get_player)
         .service(games::list_player_games)
         .service(ratings::list_ratings)
         .service(ratings::list_rating_history)

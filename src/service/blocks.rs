@@ -2,10 +2,12 @@
 
 use super::{Error, Result, Service};
 use crate::ids::PlayerId;
-use crate::store::{self, BLOCKS_PAGE, BlockRow, PlayerKind, PlayerRow};
+use crate::store::{self, BlockRow};
 
 /// How many players one can block: matchmaking looks at all blocks of those who wait.
 const MOST: i64 = 1_000;
+/// How many a page of the list shows.
+const PAGE: usize = 50;
 
 impl Service {
     /// Blocks a player. Once this is done no game that matchmaking makes has both. Repeating it changes nothing.
@@ -56,32 +58,11 @@ impl Service {
     /// When the database fails.
     pub async fn blocks(&self, player: PlayerId, after: Option<PlayerId>) -> Result<(Vec<BlockRow>, bool)> {
         let mut db = self.database.connection().await?;
-        let mut blocks = store::blocks(&mut db, player, after).await?;
+        // One more tells whether there are more.
+        let mut blocks = store::blocks(&mut db, player, after, PAGE as i64 + 1).await?;
         db.done();
-        let more = blocks.len() > BLOCKS_PAGE;
-        blocks.truncate(BLOCKS_PAGE);
+        let more = blocks.len() > PAGE;
+        blocks.truncate(PAGE);
         Ok((blocks, more))
-    }
-
-    /// Declares that a program plays for an account, for good. Repeating it changes nothing.
-    ///
-    /// # Errors
-    /// `PlayerNotFound`; `AccountNeeded` of a guest; `BotTooLate` after a ranked game.
-    pub async fn declare_bot(&self, player: PlayerId) -> Result<PlayerRow> {
-        let mut tx = self.database.begin().await?;
-        store::lock_open_tickets(&mut tx, &[player]).await?;
-        let made = store::make_bot(&mut tx, player).await?;
-        let row = store::player(&mut tx, player).await?.ok_or(Error::PlayerNotFound)?;
-        match row.kind {
-            PlayerKind::Bot => {
-                if made {
-                    tx.commit().await?;
-                }
-                Ok(row)
-            }
-            PlayerKind::Account => Err(Error::BotTooLate),
-            PlayerKind::Guest => Err(Error::AccountNeeded),
-            PlayerKind::Deleted => Err(Error::PlayerNotFound),
-        }
     }
 }

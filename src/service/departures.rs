@@ -33,18 +33,25 @@ impl Service {
                 Some(self.with_password(player, password.ok_or(Error::PasswordNeeded)?).await?)
             }
         };
-        self.remove(player, proof.as_ref()).await
+        self.remove(player, proof.as_ref(), None).await
     }
 
     /// Ends everything that others take part in, then removes what belonged to the player alone: a guest, or an account
-    /// whose password is the `proof`.
-    async fn remove(&self, player: PlayerId, proof: Option<&Verified>) -> Result<()> {
+    /// whose password is the `proof`. If that is because of so many days without a sign of life, only as long as there is
+    /// none.
+    async fn remove(&self, player: PlayerId, proof: Option<&Verified>, idle: Option<f64>) -> Result<()> {
         for _ in 0..ATTEMPTS {
             let mut db = self.database.connection().await?;
+            if let Some(days) = idle
+                && !store::is_idle(&mut db, player, days).await?
+            {
+                db.done();
+                return Ok(());
+            }
             let ties = store::ties(&mut db, player).await?;
             db.done();
             self.cut(player, ties).await?;
-            if self.forget_player(player, proof).await? {
+            if self.forget_player(player, proof, idle).await? {
                 return Ok(());
             }
         }
@@ -78,7 +85,12 @@ impl Service {
     }
 
     /// The one transaction in which a player goes. False: something has begun since, which has to end first.
-    async fn forget_player(&self, player: PlayerId, proof: Option<&Verified>) -> Result<bool> {
+    async fn forget_player(
+        &self,
+        player: PlayerId,
+        proof: Option<&Verified>,
+        idle: Option<f64>,
+    ) -> Result<bool> {
         let mut tx = self.database.begin().await?;
         // The account first, as where anybody signs in: then ratings, player, sessions.
         let proven = match proof {
@@ -94,6 +106,11 @@ impl Service {
             // The guest has just registered: no account goes without its password, or as an idle guest.
             (Some(_), None) => return Err(Error::Busy),
         }
+        if let Some(days) = idle
+            && !store::lock_idle(&mut tx, player, days).await?
+        {
+            return Ok(true);
+        }
         if !store::ties(&mut tx, player).await?.is_empty() {
             return Ok(false);
         }
@@ -106,31 +123,42 @@ impl Service {
         Ok(true)
     }
 
-    /// Removes guests who have not been heard of for so many days, of a page of them after this one: those of whom
-    /// nobody knows without a trace, the others as if they had asked for it. Where the next page begins; `None` at the
-    /// end. Safe to do in several processes at once.
+    /// Looks for guests who have not been heard of for so many days, in a page of guests after this one. Where the next
+    /// page begins, `None` at the end; and those whom [`Service::retire_guest`] is to remove.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn retire_guests(&self, days: f64, after: Option<PlayerId>) -> Result<Option<PlayerId>> {
+    pub async fn idle_guests(
+        &self,
+        days: f64,
+        after: Option<PlayerId>,
+    ) -> Result<(Option<PlayerId>, Vec<IdleGuest>)> {
         let mut db = self.database.connection().await?;
-        let (last, idle) = store::idle_guests(&mut db, after, days, GUESTS).await?;
+        let found = store::idle_guests(&mut db, after, days, GUESTS).await?;
         db.done();
-        for IdleGuest { player, unknown } in idle {
-            let gone = if unknown { self.erase(player).await } else { self.remove(player, None).await };
-            // One of them must not keep the others.
-            if let Err(error) = gone {
-                tracing::warn!(error.message = %error, player.id = %player, "an idle guest stays for now");
-            }
-        }
-        Ok(last)
+        Ok(found)
     }
 
-    async fn erase(&self, player: PlayerId) -> Result<()> {
+    /// Removes a guest who has still not been heard of for so many days: without a trace if nobody knows of them, else as
+    /// if they had asked for it. Safe to do in several processes at once.
+    ///
+    /// # Errors
+    /// When the database fails; `Busy` if the guest registers this very moment.
+    pub async fn retire_guest(&self, guest: IdleGuest, days: f64) -> Result<()> {
+        let IdleGuest { player, unknown } = guest;
+        if unknown { self.erase(player, days).await } else { self.remove(player, None, Some(days)).await }
+    }
+
+    async fn erase(&self, player: PlayerId, days: f64) -> Result<()> {
         let mut tx = self.database.begin().await?;
+        if store::lock_going(&mut tx, player).await? != Some(PlayerKind::Guest)
+            || !store::lock_idle(&mut tx, player, days).await?
+        {
+            return Ok(());
+        }
         match store::erase_guest(&mut tx, player).await {
             Ok(()) => Ok(tx.commit().await?),
-            // The guest has come back this very moment, and stays.
+            // The guest has begun something since the page was read, and stays.
             Err(error) if store::broken_constraint(&error).is_some() => Ok(()),
             Err(error) => Err(error.into()),
         }

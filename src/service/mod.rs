@@ -6,6 +6,7 @@ mod analysis;
 mod attempts;
 pub mod audit;
 mod blocks;
+mod bots;
 mod clock;
 mod computer;
 mod departures;
@@ -225,16 +226,26 @@ impl Service {
         Ok(counted.as_ref().map(|(_, games)| games.clone()).unwrap_or_default())
     }
 
-    /// Deletes what has outlived its use: answers of creating requests, sessions, refresh tokens used long ago, old
-    /// tickets.
+    /// Deletes tickets that are closed and old.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn forget_old(&self) -> Result<()> {
-        self.clean_up_sessions().await?;
+    pub async fn forget_tickets(&self) -> Result<()> {
         let mut db = self.database.connection().await?;
         store::forget_tickets(&mut db).await?;
-        Ok(store::forget_old(&mut db).await?)
+        db.done();
+        Ok(())
+    }
+
+    /// Deletes answers of creating requests that nobody repeats any more.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn forget_answers(&self) -> Result<()> {
+        let mut db = self.database.connection().await?;
+        store::forget_answers(&mut db).await?;
+        db.done();
+        Ok(())
     }
 }
 

@@ -91,10 +91,34 @@ impl Service {
         Ok(())
     }
 
-    /// Ends sessions of accounts that have lasted too long, and forgets those that ended long ago.
-    pub(super) async fn clean_up_sessions(&self) -> Result<()> {
+    /// Ends sessions of accounts that have lasted too long.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn end_old_sessions(&self) -> Result<()> {
         let mut db = self.database.connection().await?;
         store::end_old_sessions(&mut db, IDLE.as_seconds_f64(), AGE.as_seconds_f64()).await?;
+        db.done();
+        Ok(())
+    }
+
+    /// Forgets refresh tokens that were used long ago.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn forget_used_tokens(&self) -> Result<()> {
+        let mut db = self.database.connection().await?;
+        store::forget_used_tokens(&mut db).await?;
+        db.done();
+        Ok(())
+    }
+
+    /// Forgets sessions that ended long ago.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn forget_sessions(&self) -> Result<()> {
+        let mut db = self.database.connection().await?;
         store::forget_sessions(&mut db).await?;
         db.done();
         Ok(())

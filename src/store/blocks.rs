@@ -17,9 +17,6 @@ pub struct BlockRow {
     pub created_at: OffsetDateTime,
 }
 
-/// How many players a page of the list shows.
-pub const BLOCKS_PAGE: usize = 50;
-
 /// Blocks `blocked` for `player`, unless so many are blocked already. Repeating it changes nothing.
 pub async fn insert_block(
     db: &mut PgConnection,
@@ -48,43 +45,58 @@ pub async fn delete_block(db: &mut PgConnection, player: PlayerId, blocked: Play
     Ok(())
 }
 
+/// A row of the two queries below.
+struct Stored {
+    id: Uuid,
+    name: String,
+    kind: String,
+    created_at: OffsetDateTime,
+}
+
+impl TryFrom<Stored> for BlockRow {
+    type Error = sqlx::Error;
+
+    fn try_from(row: Stored) -> Result<Self> {
+        let player = PlayerRow { id: row.id.into(), name: row.name, kind: PlayerKind::stored(&row.kind)? };
+        Ok(Self { player, created_at: row.created_at })
+    }
+}
+
 /// The block of `blocked` by `player`.
 pub async fn block(db: &mut PgConnection, player: PlayerId, blocked: PlayerId) -> Result<Option<BlockRow>> {
-    let row = sqlx::query!(
+    sqlx::query_as!(
+        Stored,
         "select p.id, p.name, p.kind, b.created_at from block b join player p on p.id = b.blocked_id
          where b.player_id = $1 and b.blocked_id = $2",
         player.uuid(),
         blocked.uuid()
     )
     .fetch_optional(db)
-    .await?;
-    row.map(|row| {
-        let player = PlayerRow { id: row.id.into(), name: row.name, kind: PlayerKind::stored(&row.kind)? };
-        Ok(BlockRow { player, created_at: row.created_at })
-    })
+    .await?
+    .map(BlockRow::try_from)
     .transpose()
 }
 
-/// Whom `player` has blocked, after this one in the order of their ids: a page of them, and one more if there are more.
+/// Whom `player` has blocked, after this one in the order of their ids: so many at most.
 pub async fn blocks(
     db: &mut PgConnection,
     player: PlayerId,
     after: Option<PlayerId>,
+    most: i64,
 ) -> Result<Vec<BlockRow>> {
-    sqlx::query!(
+    sqlx::query_as!(
+        Stored,
         "select p.id, p.name, p.kind, b.created_at from block b join player p on p.id = b.blocked_id
          where b.player_id = $1 and b.blocked_id > coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid)
-         order by b.blocked_id limit 51",
+         order by b.blocked_id limit $3",
         player.uuid(),
-        after.map(PlayerId::uuid)
+        after.map(PlayerId::uuid),
+        most
     )
     .fetch_all(db)
     .await?
     .into_iter()
-    .map(|row| {
-        let player = PlayerRow { id: row.id.into(), name: row.name, kind: PlayerKind::stored(&row.kind)? };
-        Ok(BlockRow { player, created_at: row.created_at })
-    })
+    .map(BlockRow::try_from)
     .collect()
 }
 

@@ -23,19 +23,6 @@ pub async fn hold_players(db: &mut PgConnection, players: &[PlayerId]) -> Result
     Ok(held.len() == ids.len())
 }
 
-/// Makes an account a bot, before its first ranked game; whether it did. Lock the player's tickets first: a game may be
-/// about to begin.
-pub async fn make_bot(db: &mut PgConnection, player: PlayerId) -> Result<bool> {
-    let done = sqlx::query!(
-        "update player set kind = 'bot' where id = $1 and kind = 'account'
-             and not exists (select from seat s join game g on g.id = s.game_id where s.player_id = $1 and g.ranked)",
-        player.uuid()
-    )
-    .execute(db)
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
-
 /// Locks the open tickets of players, in the order of their ids: until then a match may be about to be made of them.
 pub async fn lock_open_tickets(db: &mut PgConnection, players: &[PlayerId]) -> Result<()> {
     let players: Vec<Uuid> = players.iter().map(|id| id.uuid()).collect();
@@ -85,8 +72,8 @@ pub async fn ties(db: &mut PgConnection, player: PlayerId) -> Result<Ties> {
     })
 }
 
-/// Locks a player who is about to go, and says what kind of player that is; `None` if there is no such player any more. The ratings come first, as where a game
-/// is rated: its receipts, which come last, hold on to the player.
+/// Locks a player who is about to go, and says what kind of player that is; `None` if there is no such
+/// player any more. The ratings come first, as where a game is rated: its receipts, which come last, hold on to the player.
 pub async fn lock_going(db: &mut PgConnection, player: PlayerId) -> Result<Option<PlayerKind>> {
     sqlx::query_scalar!(
         r#"select pool::text as "pool!" from rating where player_id = $1 order by pool for update"#,
@@ -168,8 +155,31 @@ pub async fn idle_guests(
     Ok((last, idle.map(|row| IdleGuest { player: row.id.into(), unknown: row.unknown }).collect()))
 }
 
-/// Removes a guest of whom nobody knows, without a trace. Whatever the guest has begun meanwhile holds on to the player:
-/// a broken constraint.
+/// Whether a player has not been heard of for so many days.
+pub async fn is_idle(db: &mut PgConnection, player: PlayerId, days: f64) -> Result<bool> {
+    let idle = sqlx::query_scalar!(
+        r#"select greatest(p.created_at, h.at, (select max(s.last_used_at) from session s where s.player_id = p.id))
+                      < now() - make_interval(secs => $2::float8 * 86400) as "idle!"
+           from player p left join heard h on h.player_id = p.id where p.id = $1"#,
+        player.uuid(),
+        days
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(idle.unwrap_or_default())
+}
+
+/// The same of a player who is locked, for as long as the transaction lasts: the sessions are locked too, so that a
+/// refresh is over before this looks, or waits and then finds its session gone.
+pub async fn lock_idle(db: &mut PgConnection, player: PlayerId, days: f64) -> Result<bool> {
+    sqlx::query_scalar!("select id from session where player_id = $1 order by id for update", player.uuid())
+        .fetch_all(&mut *db)
+        .await?;
+    is_idle(db, player, days).await
+}
+
+/// Removes a guest of whom nobody knows, without a trace. The player and the sessions are locked. Whatever the guest has
+/// begun before that holds on to the player: a broken constraint.
 pub async fn erase_guest(db: &mut PgConnection, player: PlayerId) -> Result<()> {
     sqlx::query!(
         "delete from refresh_token where session_id in (select id from session where player_id = $1)",

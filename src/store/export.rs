@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::Result;
-use crate::ids::PlayerId;
+use crate::ids::{PlayerId, SessionId};
 
 /// How many lines are read at a time.
 pub const EXPORT_PAGE: i64 = 200;
@@ -254,4 +254,16 @@ pub async fn export_page(
         ),
     };
     Ok(rows.into_iter().map(Line::from).collect())
+}
+
+/// Whether the session that asked for an export has not ended.
+pub async fn export_may_go_on(db: &mut PgConnection, player: PlayerId, session: SessionId) -> Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select from session where id = $1 and player_id = $2
+                          and (revoked_at is null or revoked_at > now())) as "on!""#,
+        session.uuid(),
+        player.uuid()
+    )
+    .fetch_one(db)
+    .await
 }

@@ -50,17 +50,10 @@ pub async fn recall(
     Ok(row.map(|r| (r.body_hash, r.result_id)))
 }
 
-/// Forgets keys older than a day and refresh tokens that were used a month ago.
-pub async fn forget_old(db: &mut PgConnection) -> Result<()> {
+/// Forgets keys older than a day.
+pub async fn forget_answers(db: &mut PgConnection) -> Result<()> {
     sqlx::query!("delete from idempotency where created_at < now() - interval '24 hours'")
-        .execute(&mut *db)
+        .execute(db)
         .await?;
-    // So many at a time that it ends soon; the rest is for the next time.
-    sqlx::query!(
-        "delete from refresh_token where hash in (
-             select hash from refresh_token where used_at < now() - interval '30 days' limit 50000)"
-    )
-    .execute(db)
-    .await?;
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! All SQL of the project, one file per table or pair of tables. Functions take an open connection: only `service`
+//! All SQL of the project, a file for each subject. Functions take an open connection: only `service`
 //! begins transactions, and nothing here decides anything.
 
 mod accounts;
 mod append;
 mod blocks;
+mod bots;
 mod database;
 mod departures;
 mod due;
@@ -32,23 +33,24 @@ pub use accounts::{
     lock_account, promote_guest, replace_recovery_codes, set_password, use_recovery_code,
 };
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
-pub use blocks::{BLOCKS_PAGE, BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
+pub use blocks::{BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
+pub use bots::make_bot;
 pub use database::{Connection, Database};
 pub use departures::{
-    IdleGuest, Ties, delete_player, erase_guest, hold_players, idle_guests, lock_going, lock_open_tickets,
-    make_bot, ties,
+    IdleGuest, Ties, delete_player, erase_guest, hold_players, idle_guests, is_idle, lock_going, lock_idle,
+    lock_open_tickets, ties,
 };
 pub use due::{
     Due, Lease, lease_computer_turns, lease_due, next_due, next_lease_to_end, put_off, renew_leases,
 };
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
-pub use export::{EXPORT_PAGE, Line, Mark as ExportMark, Part, export_page};
+pub use export::{EXPORT_PAGE, Line, Mark as ExportMark, Part, export_may_go_on, export_page};
 pub use games::{Occupant, SeatRating, StoredGame, game, games_by_status, seq};
 pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
     remove_member, set_game, update_group,
 };
-pub use idempotency::{forget_old, recall, remember};
+pub use idempotency::{forget_answers, recall, remember};
 pub use identity::{OwnPlayer, PlayerKind, PlayerRow, insert_player, own_player, player, update_player};
 pub use ledger::{LedgerCause, LedgerEntry, LedgerRow, changes_without_rating, ledger_entries, ledgers};
 pub use lists::{
@@ -70,8 +72,8 @@ pub use reviews::{StoredReview, insert_review, review};
 pub use season::{Season, begin_season, finish_season, lock_pool};
 pub use sessions::{
     RefreshRow, SessionRow, Successors, end_old_sessions, end_session, end_sessions, end_sessions_beyond,
-    forget_sessions, has_session, insert_refresh, insert_session, let_session_end, lock_refresh, mark_used,
-    session_goes_on, sessions, sessions_ended_within, successors, touch_session,
+    forget_sessions, forget_used_tokens, has_session, insert_refresh, insert_session, let_session_end,
+    lock_refresh, mark_used, session_goes_on, sessions, sessions_ended_within, successors, touch_session,
 };
 pub use standings::{
     LEADERBOARD_PAGE, ListedRow, PoolStanding, Rated, leaderboard, live_standings, standings,

@@ -57,7 +57,8 @@ pub async fn insert_session(
     device: &DeviceLabel,
 ) -> Result<()> {
     sqlx::query!(
-        "insert into session (id, player_id, label) values ($1, $2, $3)",
+        "insert into session (id, player_id, label, of_account)
+         values ($1, $2, $3, coalesce((select kind <> 'guest' from player where id = $2), false))",
         id.uuid(),
         player.uuid(),
         device.as_str()
@@ -258,18 +259,30 @@ pub async fn end_sessions_beyond(
 }
 
 /// Ends the sessions of accounts that have not been used for `idle` seconds or are older than `age` seconds, so many at a
-/// time that it is done soon. Sessions of guests end with their players.
+/// time that it is done soon. Sessions of guests, of which there may be far more, are not even looked at: they end with
+/// their players.
 pub async fn end_old_sessions(db: &mut PgConnection, idle: f64, age: f64) -> Result<()> {
     sqlx::query!(
         "update session set revoked_at = now() where id in (
-             (select s.id from session s join account a on a.player_id = s.player_id
-              where s.revoked_at is null and s.last_used_at < now() - make_interval(secs => $1) limit 5000)
+             (select id from session
+              where of_account and revoked_at is null and last_used_at < now() - make_interval(secs => $1) limit 5000)
              union all
              (select s.id from session s join account a on a.player_id = s.player_id
-              where s.revoked_at is null and s.created_at < now() - make_interval(secs => $2)
+              where s.of_account and s.revoked_at is null and s.created_at < now() - make_interval(secs => $2)
                 and a.created_at < now() - make_interval(secs => $2) limit 5000))",
         idle,
         age
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Forgets refresh tokens that were used a month ago, so many at a time that it is done soon.
+pub async fn forget_used_tokens(db: &mut PgConnection) -> Result<()> {
+    sqlx::query!(
+        "delete from refresh_token where hash in (
+             select hash from refresh_token where used_at < now() - interval '30 days' limit 50000)"
     )
     .execute(db)
     .await?;

@@ -62,8 +62,17 @@ async fn clean_up(service: Arc<Service>) {
             () = sleep(CLEAN_EVERY) => {}
             () = service.stopping.cancelled() => return,
         }
-        if let Err(error) = within(CLEANED_WITHIN, service.forget_old()).await {
-            tracing::warn!(error.message = error, "clean-up failed; it is tried again later");
-        }
+        // Each by itself: one that is slow or fails does not keep the others.
+        cleaned("sessions that lasted too long", service.end_old_sessions()).await;
+        cleaned("ended sessions", service.forget_sessions()).await;
+        cleaned("used refresh tokens", service.forget_used_tokens()).await;
+        cleaned("tickets", service.forget_tickets()).await;
+        cleaned("answers", service.forget_answers()).await;
+    }
+}
+
+async fn cleaned(what: &str, call: impl Future<Output = Result<()>>) {
+    if let Err(error) = within(CLEANED_WITHIN, call).await {
+        tracing::warn!(error.message = error, what, "clean-up failed; it is tried again later");
     }
 }

@@ -28,7 +28,12 @@ const TOLD: &[Told] = &[
         owner: "player_id",
         without: &[OWNER, ("password", "a hash: of use to thieves only")],
     },
-    Told { table: "session", line: "session", owner: "player_id", without: &[OWNER] },
+    Told {
+        table: "session",
+        line: "session",
+        owner: "player_id",
+        without: &[OWNER, ("of_account", "what its player is, is told of the player")],
+    },
     Told {
         table: "personal_token",
         line: "personal_token",
@@ -262,6 +267,13 @@ async fn with_tickets(server: &TestServer, count: i32) -> Player {
     ana
 }
 
+/// The ids of a player and of the only session.
+async fn ids(player: &Player) -> (uuid::Uuid, uuid::Uuid) {
+    let sessions = player.get("/v1/sessions").await.ok(200);
+    let session = text(&sessions["items"][0]["id"]).parse().unwrap();
+    (player.id.parse().unwrap(), session)
+}
+
 #[test]
 fn an_export_of_many_pages_tells_everything_once() {
     test(async |server| {
@@ -276,8 +288,8 @@ fn an_export_of_many_pages_tells_everything_once() {
 fn an_export_reads_a_page_when_it_is_asked_for() {
     test(async |server| {
         let ana = with_tickets(server, 2_000).await;
-        let id: uuid::Uuid = ana.id.parse().unwrap();
-        let export = server.service().export(id.into()).await.unwrap();
+        let (id, session) = ids(&ana).await;
+        let export = server.service().export(id.into(), session.into()).await.unwrap();
         pin_mut!(export);
         let mut told = 0;
         while told == 0 {
@@ -295,5 +307,35 @@ fn an_export_reads_a_page_when_it_is_asked_for() {
         let rest: Vec<String> = export.try_collect().await.unwrap();
         assert!(rest.iter().all(|page| !page.contains("ticket")), "nothing had been read ahead");
         assert_eq!(rest.last().unwrap(), "{\"type\":\"end\"}\n");
+    });
+}
+
+#[test]
+fn an_export_is_cut_off_when_its_session_ends() {
+    test(async |server| {
+        let ana = with_tickets(server, 2_000).await;
+        let (id, session) = ids(&ana).await;
+        let other = server.another().await;
+        let export = server.service().export(id.into(), session.into()).await.unwrap();
+        pin_mut!(export);
+        export.next().await.unwrap().unwrap();
+        // Elsewhere, and long ago for a slow reader.
+        assert_eq!(ana.via(&other).delete("/v1/sessions/current").await.status, 204);
+        sqlx::query("update session set revoked_at = now() - interval '1 hour'")
+            .execute(&mut server.database().await)
+            .await
+            .unwrap();
+        let error = export.next().await.unwrap().unwrap_err();
+        assert_eq!(error.to_string(), mancala_server::account::TokenError::Ended.to_string());
+        other.stop().await;
+    });
+}
+
+#[test]
+fn exports_count_among_what_there_is_less_of() {
+    test(async |server| {
+        let document = server.nobody().get("/openapi.json").await.ok(200);
+        let class = |path: &str| document["paths"][path]["get"]["x-budget"].clone();
+        assert_eq!((class("/v1/me/export"), class("/v1/me")), (json!("creating"), json!("reading")));
     });
 }

@@ -289,7 +289,7 @@ fn a_dead_token_stays_dead_after_old_ones_are_forgotten() {
         let kept = exchanged(&nobody, &first).await;
         exchanged(&nobody, &kept["refresh_token"]).await;
         pretend_used_earlier(server, 31.0 * 24.0 * 3600.0 * 1000.0).await;
-        server.service().forget_old().await.unwrap();
+        server.service().forget_used_tokens().await.unwrap();
         assert_eq!(nobody.renew_with(text(&lost["refresh_token"])).await.status, 401);
     });
 }

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::harness::{Player, TestServer, test, text};
+use crate::harness::{Player, TestServer, at_once, test, text};
+
+const DAYS: f64 = 180.0;
 
 /// Lets everything that tells of this player lie so many days back.
 async fn silent(server: &TestServer, player: &Player, days: f64) {
@@ -20,9 +22,28 @@ async fn silent(server: &TestServer, player: &Player, days: f64) {
 /// Looks through all guests.
 async fn retire(server: &TestServer) {
     let mut after = None;
-    while let Some(last) = server.service().retire_guests(180.0, after).await.unwrap() {
-        after = Some(last);
+    loop {
+        let (last, idle) = server.service().idle_guests(DAYS, after).await.unwrap();
+        for guest in idle {
+            server.service().retire_guest(guest, DAYS).await.unwrap();
+        }
+        if last.is_none() {
+            break;
+        }
+        after = last;
     }
+}
+
+/// A guest with a finished game, or with nothing, who is silent.
+async fn silent_guest(server: &TestServer, played: bool) -> Player {
+    let guest = server.guest("Ana").await;
+    if played {
+        let new = json!({ "variant": "kalah", "computers": ["easy"], "starter": "me" });
+        let game = guest.post("/v1/games", new).await.ok(201);
+        guest.act(text(&game["id"]), "resign").await.ok(200);
+    }
+    silent(server, &guest, 200.0).await;
+    guest
 }
 
 async fn kind(server: &TestServer, player: &Player) -> Option<String> {
@@ -103,5 +124,66 @@ fn a_whole_crowd_is_looked_through() {
         let count = "select count(*) from player where name = 'Crowd'";
         let left: i64 = sqlx::query_scalar(count).fetch_one(&mut database).await.unwrap();
         assert_eq!(left, 250);
+    });
+}
+
+#[test]
+fn a_guest_who_comes_back_after_the_page_was_read_stays() {
+    test(async |server| {
+        for played in [false, true] {
+            let (back, registered, gone) = (
+                silent_guest(server, played).await,
+                silent_guest(server, played).await,
+                silent_guest(server, played).await,
+            );
+            let (_, idle) = server.service().idle_guests(DAYS, None).await.unwrap();
+            assert_eq!(idle.len(), 3);
+            let body = json!({ "refresh_token": back.refresh });
+            let tokens = server.nobody().post("/v1/sessions/refresh", body).await.ok(200);
+            server.becomes_account(&registered).await;
+            for guest in idle {
+                // Registering is told from coming back, by whichever is seen first.
+                let _ = server.service().retire_guest(guest, DAYS).await;
+            }
+            back.with_token(text(&tokens["access_token"])).get("/v1/me").await.ok(200);
+            let body = json!({ "refresh_token": tokens["refresh_token"] });
+            server.nobody().post("/v1/sessions/refresh", body).await.ok(200);
+            let me = registered.get("/v1/me").await.ok(200);
+            assert!(me["username"].is_string(), "{me}");
+            let left = kind(server, &gone).await;
+            assert_eq!(left.as_deref(), played.then_some("deleted"));
+        }
+    });
+}
+
+#[test]
+fn a_refresh_and_the_end_of_an_idle_guest_take_turns() {
+    test(async |server| {
+        for round in 0..12 {
+            let guest = silent_guest(server, round % 2 == 0).await;
+            let (_, idle) = server.service().idle_guests(DAYS, None).await.unwrap();
+            let retiring = idle.into_iter().map(|idle| {
+                let service = server.service().clone();
+                tokio::spawn(async move { service.retire_guest(idle, DAYS).await })
+            });
+            let retiring: Vec<_> = retiring.collect();
+            let body = json!({ "refresh_token": guest.refresh });
+            let answers = at_once((0..3).map(|_| {
+                let (nobody, body) = (server.nobody(), body.clone());
+                async move { nobody.post("/v1/sessions/refresh", body).await }
+            }))
+            .await;
+            for task in retiring {
+                task.await.unwrap().unwrap();
+            }
+            for answer in &answers {
+                assert!([200, 401].contains(&answer.status.as_u16()), "{}", answer.text);
+            }
+            // Whoever was given tokens is still there.
+            if let Some(answer) = answers.into_iter().find(|answer| answer.status == 200) {
+                let tokens = answer.ok(200);
+                assert_eq!(kind(server, &guest).await.as_deref(), Some("guest"), "{tokens}");
+            }
+        }
     });
 }

@@ -210,7 +210,7 @@ fn cleaning_up_ends_what_is_old_and_forgets_what_ended_long_ago() {
         change(server, "update session set created_at = now() - interval '400 days' where label <> 'young'")
             .await;
         change(server, "update account set created_at = now() - interval '400 days'").await;
-        server.service().forget_old().await.unwrap();
+        server.service().end_old_sessions().await.unwrap();
         let revoked = "select count(*) from session where revoked_at is not null";
         assert_eq!(
             count(server, revoked).await,
@@ -223,7 +223,7 @@ fn cleaning_up_ends_what_is_old_and_forgets_what_ended_long_ago() {
         assert_eq!(count(server, "select count(*) from session").await, 5);
 
         change(server, "update session set revoked_at = revoked_at - interval '31 days'").await;
-        server.service().forget_old().await.unwrap();
+        server.service().forget_sessions().await.unwrap();
         assert_eq!(count(server, "select count(*) from session").await, 2);
         let orphans = "select count(*) from refresh_token where session_id not in (select id from session)";
         assert_eq!(count(server, orphans).await, 0);
