@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use reqwest::Method;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -48,7 +48,8 @@ fn attacks() -> Vec<String> {
 struct Program {
     child: Child,
     url: String,
-    log: Arc<Mutex<Vec<String>>>,
+    /// Reads until it ends.
+    log: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Program {
@@ -67,7 +68,6 @@ impl Program {
             .spawn()
             .unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).split(b'\n');
-        let log = Arc::new(Mutex::new(Vec::new()));
         let mut url = None;
         while url.is_none() {
             let line = said.next().expect("the server says where it listens").unwrap();
@@ -77,13 +77,11 @@ impl Program {
                 .nth(1)
                 .map(|rest| rest.split([' ', '"']).next().unwrap().to_owned());
         }
-        let kept = log.clone();
-        std::thread::spawn(move || {
-            for line in said.map_while(Result::ok) {
-                kept.lock().unwrap().push(String::from_utf8(line).expect("the log is UTF-8"));
-            }
+        let rest = said.map_while(Result::ok);
+        let log = std::thread::spawn(move || {
+            rest.map(|line| String::from_utf8(line).expect("the log is UTF-8")).collect()
         });
-        Self { child, url: url.unwrap(), log }
+        Self { child, url: url.unwrap(), log: Some(log) }
     }
 
     /// Ends it, and looks at every line that it has logged.
@@ -94,9 +92,9 @@ impl Program {
         )
         .unwrap();
         assert!(self.child.wait().unwrap().success());
-        let log = self.log.lock().unwrap();
+        let log = self.log.take().unwrap().join().unwrap();
         assert!(log.len() >= least, "{} lines only", log.len());
-        for line in log.iter() {
+        for line in &log {
             let mut told: Value =
                 serde_json::from_str(line).unwrap_or_else(|_| panic!("no line of ours: {line:?}"));
             // The id of a request is its caller's to choose.
@@ -108,6 +106,14 @@ impl Program {
             assert!(!ours || !told.to_string().contains(MARK), "{line}");
             assert_ne!(told["message"], "forged", "{line}");
         }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing running; of one that did not, it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -183,7 +189,6 @@ fn unharmed(answer: &Answer, operation: &Operation, what: &str) {
     assert!(answer.headers.get("set-cookie").is_none(), "{} with {what:?}", operation.id);
 }
 
-/// Two kinds of requests: most operations, and what takes a hash each, which is slow on purpose.
 async fn in_bodies(document: &Document, world: &World<'_>, base: &str) -> usize {
     let mut tried = 0;
     for operation in document.with_body() {
@@ -291,7 +296,6 @@ async fn in_headers(caller: &Player, address: &str) -> usize {
                     let mut request = request.unwrap();
                     request.headers_mut().insert(HeaderName::from_static(name), value.clone());
                     let answer = client.execute(request).await.unwrap();
-                    // Not for an expectation that HTTP itself refuses.
                     assert!(answer.status().as_u16() < 500, "{name}: {attack:?}");
                     assert!(answer.headers().get("set-cookie").is_none(), "{name}: {attack:?}");
                 }
