@@ -5,7 +5,7 @@
 #   .ci/secrets-in-logs.sh [FILTER…]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[[ $# -gt 0 ]] || set -- identity:: tokens:: accounts sessions password recovery personal attacks blocks:: bots:: \
+[[ $# -gt 0 ]] || set -- identity:: tokens:: accounts sessions password recovery personal attacks:: strangers:: injection::what blocks:: bots:: \
     export deletion privacy habits:: transport::no
 
 folder=$(mktemp -d /tmp/mancala-logs-XXXXXX)

@@ -20,8 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("embedded", &[]),
     ("budget", &[]),
     ("proxies", &[]),
-    ("config", &["cpu", "budget", "proxies"]),
-    ("config", &["account", "cpu"]),
+    ("config", &["account", "cpu", "budget", "proxies"]),
     ("cpu", &["engine"]),
     ("account", &["ids"]),
     ("options", &["engine", "cpu"]),
@@ -323,6 +322,39 @@ fn every_file_says_what_it_is_and_stays_short() {
         }
     }
     none(&faults);
+}
+
+/// What stands between backquotes in a text.
+fn spans(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_test_and_file_that_the_page_about_security_names_is_there() {
+    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let page = fs::read_to_string(root.join("docs/security.md")).unwrap();
+    let (_, attacks) = page.split_once("## Attacks and their tests").unwrap();
+    let (table, _) = attacks.split_once("\n## ").unwrap();
+    let named: BTreeSet<&str> =
+        spans(table).filter(|span| span.contains("::") && !span.contains('…')).collect();
+    let mut tests = BTreeSet::new();
+    for source in read("tests") {
+        let module = source.path.file_stem().unwrap().to_str().unwrap();
+        for test in source.code.split("#[test]\n").skip(1) {
+            tests.insert(format!("{module}::{}", word(test.trim_start().trim_start_matches("fn "))));
+        }
+    }
+    let mut faults: Vec<String> =
+        named.iter().filter(|name| !tests.contains(**name)).map(|name| format!("no test {name}")).collect();
+    // These files are about attacks and nothing else.
+    let about = ["attacks::", "injection::", "strangers::"];
+    let about = tests.iter().filter(|test| about.iter().any(|module| test.starts_with(module)));
+    faults
+        .extend(about.filter(|test| !named.contains(test.as_str())).map(|test| format!("{test} has no row")));
+    let files = spans(&page).filter(|span| span.starts_with("src/") || span.starts_with("tests/"));
+    faults.extend(files.filter(|file| !root.join(file).exists()).map(|file| format!("no file {file}")));
+    none(&faults);
+    assert!(named.len() >= 50, "{named:?}");
 }
 
 #[test]

@@ -269,7 +269,12 @@ pub async fn play_on(people: &[Player], game: &str, mut choose: impl FnMut(&[u64
 
 /// Sends bytes as they are, says that no more will come, and returns all that the server answers until it closes.
 pub async fn raw(server: &TestServer, request: &[u8]) -> String {
-    let mut connection = TcpStream::connect(server.address()).await.unwrap();
+    raw_at(&server.address().to_string(), request).await
+}
+
+/// The same to a server that listens there.
+pub async fn raw_at(address: &str, request: &[u8]) -> String {
+    let mut connection = TcpStream::connect(address).await.unwrap();
     // The server may have refused before it has read everything.
     let _ = connection.write_all(request).await;
     let _ = connection.shutdown().await;

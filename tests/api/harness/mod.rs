@@ -5,7 +5,7 @@ mod client;
 mod ranked;
 mod secrets;
 
-pub use client::{Answer, PASSWORD, Player, at_once, number, of_seats, play_on, play_out, raw, text};
+pub use client::{Answer, PASSWORD, Player, at_once, number, of_seats, play_on, play_out, raw, raw_at, text};
 pub use ranked::Table;
 
 use std::net::TcpListener;
