@@ -23,10 +23,9 @@ pub async fn retire_guests(service: Arc<Service>, days: u32) {
             () = service.stopping.cancelled() => return,
         }
         let mut after = None;
-        while days > 0 {
-            match retire_page(&service, days.into(), after).await {
-                Some(last) => after = Some(last),
-                None => break,
+        if days > 0 {
+            while let Some(last) = retire_page(&service, days.into(), after).await {
+                after = Some(last);
             }
         }
     }
