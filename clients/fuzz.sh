@@ -18,7 +18,7 @@ export MANCALA_USERNAME=fuzzed MANCALA_PASSWORD='seven pits, four stones'
 # Signed in to so often that its oldest sessions end.
 account "$MANCALA_USERNAME" >/dev/null
 MANCALA_TOKEN=$(guest)
-MANCALA_TOKEN_OF_AN_ACCOUNT=$(account owner)
+MANCALA_TOKEN_OF_AN_ACCOUNT=$(account berta)
 # Each does once what ends the session, after which it could do nothing else.
 MANCALA_TOKEN_OF_A_LEAVER=$(guest)
 MANCALA_TOKEN_TO_END=$(guest)
@@ -45,7 +45,7 @@ done
 echo "== A program"
 scopes='["games:read", "games:play", "groups", "ranked", "profile"]'
 program=$(post /v1/me/tokens "{\"name\": \"fuzz\", \"scopes\": $scopes}" \
-    --header "Authorization: Bearer $(account program)" | field token)
+    --header "Authorization: Bearer $(account clara)" | field token)
 MANCALA_TOKEN=$program MANCALA_TOKEN_OF_AN_ACCOUNT=$program MANCALA_TOKEN_OF_A_LEAVER=$program \
     MANCALA_TOKEN_TO_END=$program MANCALA_TOKEN_TO_END_ALL=$program MANCALA_TOKEN_TO_END_BY_ID=$program \
     fuzz $(((examples + 2) / 3))

@@ -3,7 +3,7 @@
 use actix_web::web::{Data, Path};
 use actix_web::{HttpResponse, delete, get, post};
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 use utoipa::ToSchema;
 
 use super::body::Body;
@@ -187,6 +187,9 @@ pub async fn delete_personal_token(
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// The farthest end of a token.
+const LONGEST: Duration = Duration::days(3_653);
+
 fn wanted(new: NewPersonalToken, now: OffsetDateTime) -> Result<WantedToken, Failure> {
     let invalid = |pointer, detail: &str| Err(Failure::field(ProblemCode::InvalidValue, pointer, detail));
     let name = TokenName::try_from(new.name.as_str())
@@ -197,6 +200,12 @@ fn wanted(new: NewPersonalToken, now: OffsetDateTime) -> Result<WantedToken, Fai
     if new.expires_at.is_some_and(|end| end <= now) {
         return invalid("/expires_at", "this is in the past");
     }
+    if new.expires_at.is_some_and(|end| end > now + LONGEST) {
+        return invalid("/expires_at", "at most ten years from now; without it the token has no end");
+    }
+    // To the second and in UTC, as it is kept and told.
+    let in_utc = |end: OffsetDateTime| OffsetDateTime::from_unix_timestamp(end.unix_timestamp());
+    let expires_at = new.expires_at.and_then(|end| in_utc(end).ok());
     let scopes = new.scopes.into_iter().map(account::Scope::from).collect();
-    Ok(WantedToken { name, scopes, expires_at: new.expires_at })
+    Ok(WantedToken { name, scopes, expires_at })
 }

@@ -109,6 +109,32 @@ fn a_token_ends_when_it_says() {
 }
 
 #[test]
+fn the_end_of_a_token_is_within_ten_years_and_told_in_utc() {
+    test(async |server| {
+        let ana = server.account_named("Ana").await;
+        let with_end = |end: &str| {
+            let mut new = wanted();
+            new["expires_at"] = json!(end);
+            new
+        };
+        for end in [
+            "9999-12-31T23:59:59-23:59",
+            "9999-12-31T23:59:60Z",
+            "2100-01-01T00:00:00Z",
+            "2001-01-01T00:00:00Z",
+        ] {
+            let problem = ana.post("/v1/me/tokens", with_end(end)).await.problem(422, "invalid_value");
+            assert_eq!(problem["errors"][0]["pointer"], "/expires_at", "{end}");
+        }
+        let end = OffsetDateTime::now_utc() + Duration::hours(1);
+        let there = end.to_offset(time::UtcOffset::from_hms(5, 30, 0).unwrap());
+        let made = ana.post("/v1/me/tokens", with_end(&there.format(&Rfc3339).unwrap())).await.ok(201);
+        assert!(text(&made["expires_at"]).ends_with('Z'), "{made}");
+        assert_eq!(ana.get("/v1/me/tokens").await.ok(200)["items"][0]["expires_at"], made["expires_at"]);
+    });
+}
+
+#[test]
 fn guests_have_no_tokens_and_bots_do() {
     test(async |server| {
         let ana = server.guest("Ana").await;
