@@ -31,7 +31,7 @@ fuzz() {
     .venv/bin/schemathesis --config-file schemathesis.toml run ../openapi/openapi.json --url "$MANCALA_URL" \
         --max-examples "$1" --seed "${FUZZ_SEED:-20}" --no-color
 }
-examples=${FUZZ_EXAMPLES:-60}
+examples=${FUZZ_EXAMPLES:-30}
 echo "== People"
 fuzz "$examples"
 # Whoever was signed out on the way has met nothing but refusals since.
