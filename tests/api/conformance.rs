@@ -196,7 +196,9 @@ fn every_answer_of_a_session_is_as_the_document_tells() {
             s.send(id, &nobody, &[ids], Value::Null).await;
         }
         let ana = server.becomes_account(&ana).await;
-        let new = json!({ "name": "a bot", "scopes": ["groups"], "expires_at": "2999-12-31T00:00:00Z" });
+        let end = time::OffsetDateTime::now_utc() + time::Duration::DAY;
+        let end = end.format(&time::format_description::well_known::Rfc3339).unwrap();
+        let new = json!({ "name": "a bot", "scopes": ["groups"], "expires_at": end });
         let made = s.send("create_personal_token", &ana, &[], new).await;
         let program = nobody.with_token(made["token"].as_str().unwrap());
         for id in ["create_group", "get_me", "list_personal_tokens"] {
