@@ -4,24 +4,19 @@
 
 mod client;
 
-use std::net::{SocketAddr, TcpListener};
-use std::str::FromStr;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mancala_server::account::SigningKeys;
-use mancala_server::embedded::{Cluster, Durability};
 use mancala_server::ids::SessionId;
-use mancala_server::server::{Settings, start};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
-use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use client::Client;
+use client::server::{self, Own};
 
-const KEY: &str = "dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz";
 const PLAYERS: i32 = 100_000;
 const MEASURE: Duration = Duration::from_secs(12);
 
@@ -34,20 +29,9 @@ const RATED: &str = "with new as (
     select id, 'kalah-2', 2100 - 1200.0 * name::integer / $1, 70, 20, 20, 10, now() + interval '20 days' from new";
 
 fn main() {
-    let home = std::env::temp_dir().join(format!("mancala-bench-{}", std::process::id()));
-    let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
-    let database = PgConnectOptions::from_str(cluster.url()).expect("its own URL");
-    let runtime = Runtime::new().expect("a runtime");
-    let settings = Settings::unlimited(
-        TcpListener::bind("127.0.0.1:0").expect("a free port"),
-        database.clone(),
-        SigningKeys::parse(KEY).expect("a key"),
-    );
-    let server = runtime.block_on(start(settings)).expect("the server starts");
-    runtime.block_on(measure(server.address(), &database));
-    runtime.block_on(server.stop());
-    drop(cluster);
-    std::fs::remove_dir_all(&home).expect("its own folder");
+    let own = Own::start();
+    own.runtime.block_on(measure(own.server.address(), &server::database(&own.cluster)));
+    own.stop();
 }
 
 async fn measure(address: SocketAddr, database: &PgConnectOptions) {
@@ -100,7 +84,7 @@ async fn rate(database: &PgConnectOptions) -> (String, String) {
     let mut database = PgConnection::connect_with(database).await.expect("the database answers");
     sqlx::query(RATED).bind(PLAYERS).execute(&mut database).await.expect("a migrated database");
     sqlx::query("vacuum analyze rating").execute(&mut database).await.expect("its own table");
-    let keys = SigningKeys::parse(KEY).expect("a key");
+    let keys = server::keys();
     let mut tokens = Vec::new();
     for rank in ["100", "90000"] {
         let player: Uuid = sqlx::query_scalar("select id from player where name = $1")

@@ -5,42 +5,30 @@
 
 mod client;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mancala_server::account::SigningKeys;
-use mancala_server::embedded::{Cluster, Durability};
-use mancala_server::server::{Settings, start};
+use mancala_server::embedded::Cluster;
 use serde_json::{Value, json};
-use sqlx::postgres::PgConnectOptions;
-use tokio::runtime::Runtime;
 
 use client::Client;
+use client::server::Own;
 
 const CLIENTS: usize = 32;
 const ROUNDS: usize = 3;
 const ROUND: Duration = Duration::from_secs(4);
 
 fn main() {
-    let home = std::env::temp_dir().join(format!("mancala-bench-{}", std::process::id()));
-    let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
-    let runtime = Runtime::new().expect("a runtime");
-    let settings = Settings::unlimited(
-        TcpListener::bind("127.0.0.1:0").expect("a free port"),
-        PgConnectOptions::from_str(cluster.url()).expect("its own URL"),
-        SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
-    );
-    let server = runtime.block_on(start(settings)).expect("the server starts");
-    let script = prepare_pgbench(&cluster, &home);
+    let own = Own::start();
+    let script = prepare_pgbench(&own.cluster, &own.home);
     let (mut moves, mut transactions) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
-        moves.push(runtime.block_on(moves_a_second(server.address())));
-        transactions.push(pgbench(&cluster, &script));
+        moves.push(own.runtime.block_on(moves_a_second(own.server.address())));
+        transactions.push(pgbench(&own.cluster, &script));
         println!(
             "round {round}: {:.0} moves/s, pgbench {:.0} transactions/s",
             moves[round - 1],
@@ -52,9 +40,7 @@ fn main() {
         "median: {moves:.0} moves/s, pgbench {transactions:.0} transactions/s, ratio {:.2}",
         moves / transactions
     );
-    runtime.block_on(server.stop());
-    drop(cluster);
-    std::fs::remove_dir_all(&home).expect("its own folder");
+    own.stop();
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

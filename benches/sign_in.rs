@@ -7,38 +7,23 @@
 
 mod client;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use mancala_server::account::SigningKeys;
-use mancala_server::embedded::{Cluster, Durability};
-use mancala_server::server::{Settings, start};
 use rand::seq::SliceRandom;
 use serde_json::json;
-use sqlx::postgres::PgConnectOptions;
-use tokio::runtime::Runtime;
 
 use client::Client;
+use client::server::Own;
 
 const TRIES: usize = 200;
 
 fn main() -> ExitCode {
     let tries = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(TRIES);
-    let home = std::env::temp_dir().join(format!("mancala-bench-{}", std::process::id()));
-    let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
-    let runtime = Runtime::new().expect("a runtime");
-    let settings = Settings::unlimited(
-        TcpListener::bind("127.0.0.1:0").expect("a free port"),
-        PgConnectOptions::from_str(cluster.url()).expect("its own URL"),
-        SigningKeys::parse("dGVzdCBrZXkgb2YgdGhlIG1hbmNhbGEgdGVzdHMsIDMyIGJ5dGVz").expect("a key"),
-    );
-    let server = runtime.block_on(start(settings)).expect("the server starts");
-    let ratio = runtime.block_on(measure(server.address(), tries));
-    runtime.block_on(server.stop());
-    drop(cluster);
-    std::fs::remove_dir_all(&home).expect("its own folder");
+    let own = Own::start();
+    let ratio = own.runtime.block_on(measure(own.server.address(), tries));
+    own.stop();
     if (0.9..=1.1).contains(&ratio) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

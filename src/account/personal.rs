@@ -1,11 +1,8 @@
 //! Personal access tokens: 32 random bytes that a program keeps. The server keeps only their hash.
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use rand::RngExt;
-use sha2::{Digest, Sha256};
-
 use super::TokenHash;
 use super::name::cannot_be_seen;
+use super::refresh::{hash, secret};
 
 /// A personal token in clear text. Never stored, never logged: no `Debug`.
 pub struct PersonalToken(String);
@@ -16,21 +13,20 @@ impl PersonalToken {
 
     /// A new token.
     pub fn generate() -> Self {
-        let secret: [u8; 32] = rand::rng().random();
-        Self(format!("{}{}", Self::PREFIX, URL_SAFE_NO_PAD.encode(secret)))
+        Self(secret(Self::PREFIX))
     }
 
     /// The hash of a token as presented, if it has the form of one.
     pub fn hash_of(presented: &str) -> Option<TokenHash> {
-        let secret = presented.strip_prefix(Self::PREFIX)?;
+        let rest = presented.strip_prefix(Self::PREFIX)?;
         let right =
-            secret.len() == 43 && secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-        right.then(|| Sha256::digest(presented.as_bytes()).into())
+            rest.len() == 43 && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        right.then(|| hash(presented))
     }
 
     /// Under which it is stored.
     pub fn hash(&self) -> TokenHash {
-        Sha256::digest(self.0.as_bytes()).into()
+        hash(&self.0)
     }
 
     /// The text for the program.

@@ -1,9 +1,8 @@
 //! Recovery codes: the way back for somebody who has forgotten the password, since there is no e-mail.
 
 use rand::RngExt;
-use sha2::{Digest, Sha256};
 
-use super::refresh::TokenHash;
+use super::refresh::{TokenHash, hash};
 
 /// A code of 100 random bits, in groups that a person can copy from paper. Never stored, never logged: no `Debug`.
 pub struct RecoveryCode(String);
@@ -42,7 +41,7 @@ impl RecoveryCode {
 
     /// Under which it is stored. A fast hash is enough for so many random bits.
     pub fn hash(&self) -> TokenHash {
-        Sha256::digest(self.0.as_bytes()).into()
+        hash(&self.0)
     }
 
     /// The text for its owner.

@@ -13,8 +13,7 @@ pub type TokenHash = [u8; 32];
 impl RefreshToken {
     /// A new token.
     pub fn generate() -> Self {
-        let secret: [u8; 32] = rand::rng().random();
-        Self(format!("{}{}", Self::PREFIX, URL_SAFE_NO_PAD.encode(secret)))
+        Self(secret(Self::PREFIX))
     }
 
     /// What every refresh token begins with, so that scanners can find one that has leaked.
@@ -27,11 +26,22 @@ impl RefreshToken {
 
     /// Under which it is stored.
     pub fn hash(&self) -> TokenHash {
-        Sha256::digest(self.0.as_bytes()).into()
+        hash(&self.0)
     }
 
     /// The text for the device.
     pub fn into_text(self) -> String {
         self.0
     }
+}
+
+/// The text of a token that nobody can guess.
+pub(super) fn secret(prefix: &str) -> String {
+    let random: [u8; 32] = rand::rng().random();
+    format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random))
+}
+
+/// Under which a secret is stored that nobody can guess.
+pub(super) fn hash(text: &str) -> TokenHash {
+    Sha256::digest(text.as_bytes()).into()
 }

@@ -2,16 +2,14 @@
 
 use actix_web::web::{Data, Path, Query};
 use actix_web::{HttpResponse, delete, get, put};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
 
 use super::caller::Caller;
+use super::games::{cursor, parse_cursor};
 use super::objects::Player;
-use super::problem::{Failure, ProblemCode};
+use super::problem::Failure;
 use crate::ids::PlayerId;
 use crate::service::Service;
 use crate::store::BlockRow;
@@ -68,14 +66,8 @@ pub async fn list_blocks(
     let after = query.cursor.as_deref().map(parse_cursor).transpose()?;
     let (rows, more) = service.blocks(caller.player(), after).await?;
     let last = rows.last().filter(|_| more);
-    let next = last.map(|row| URL_SAFE_NO_PAD.encode(row.player.id.uuid().as_bytes()));
+    let next = last.map(|row| cursor(row.player.id.uuid()));
     Ok(HttpResponse::Ok().json(BlockPage { items: rows.iter().map(Block::from).collect(), next }))
-}
-
-fn parse_cursor(text: &str) -> Result<PlayerId, Failure> {
-    let bytes = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
-    let id = Uuid::from_slice(&bytes).map(PlayerId::from);
-    id.map_err(|_| Failure::new(ProblemCode::InvalidParameter, "cursor is not one of ours"))
 }
 
 /// Look up a block

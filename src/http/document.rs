@@ -1,5 +1,7 @@
 //! The OpenAPI document: what the handlers say, plus what is true of all of them, said once here.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -43,6 +45,9 @@ use super::problem::{Problem, ProblemCode};
     components(schemas(Problem, Event))
 )]
 struct Base;
+
+/// The document in OpenAPI 3.1, made once for all who look something up in it.
+pub static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
 
 /// The document in OpenAPI 3.1.
 pub fn document() -> Value {
@@ -113,7 +118,7 @@ fn correct_form(operation: &mut Value, schemas: &Value) {
 
 /// The same in OpenAPI 3.0.3, which some generators still need.
 pub fn document_3_0() -> Value {
-    to_3_0(document())
+    to_3_0(DOCUMENT.clone())
 }
 
 /// Fields that may really be null: there it means "no limit", absent means the default.

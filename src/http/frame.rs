@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::document::document;
+use super::document::DOCUMENT;
 use super::headers::{Hsts, dress};
 use super::limits::BudgetHeaders;
 use super::problem::{Failure, ProblemCode};
@@ -91,8 +91,7 @@ pub async fn frame(
 /// A path for the log: any text can be in one, also a secret that somebody took for an id.
 pub fn told_path(path: &str) -> String {
     static WORDS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-        let document = document();
-        let paths = document["paths"].as_object().into_iter().flatten();
+        let paths = DOCUMENT["paths"].as_object().into_iter().flatten();
         let words = paths.flat_map(|(path, _)| path.split('/')).map(str::to_owned);
         let pools = Pool::ALL.iter().map(|pool| pool.as_str().to_owned());
         let pages = ["openapi.json", "openapi-3.0.json", "docs"].map(str::to_owned);

@@ -281,22 +281,22 @@ pub async fn list_player_games(
 
 impl From<&store::GamePage> for GamePage {
     fn from(page: &store::GamePage) -> Self {
-        let next = page.next.map(cursor);
+        let next = page.next.map(|id| cursor(id.uuid()));
         Self { items: page.games.iter().map(Game::from).collect(), next }
     }
 }
 
-/// The cursor after this game.
-pub fn cursor(after: GameId) -> String {
-    URL_SAFE_NO_PAD.encode(after.uuid().as_bytes())
+/// The cursor after what has this id, in a list that goes by ids.
+pub fn cursor(after: Uuid) -> String {
+    URL_SAFE_NO_PAD.encode(after.as_bytes())
 }
 
-/// The game that a cursor stands for.
-pub fn parse_cursor(text: &str) -> Result<GameId, Failure> {
+/// The id that such a cursor stands for.
+pub fn parse_cursor<Id: From<Uuid>>(text: &str) -> Result<Id, Failure> {
     URL_SAFE_NO_PAD
         .decode(text)
         .ok()
         .and_then(|bytes| Uuid::from_slice(&bytes).ok())
-        .map(GameId::from)
+        .map(Id::from)
         .ok_or_else(|| Failure::new(ProblemCode::InvalidParameter, "cursor is not one of ours"))
 }

@@ -58,7 +58,7 @@ use utoipa_actix_web::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use document::{document, document_3_0};
+use document::{DOCUMENT, document_3_0};
 use problem::{Failure, ProblemCode};
 use routes::unknown;
 
@@ -142,16 +142,16 @@ pub fn surroundings(config: &mut web::ServiceConfig) {
     config
         .app_data(PathConfig::default().error_handler(|error, _| path_failure(&error).into()))
         .app_data(QueryConfig::default().error_handler(|error, _| query_failure(&error).into()))
-        .route("/openapi.json", web::get().to(async || json(&DOCUMENT)))
-        .route("/openapi-3.0.json", web::get().to(async || json(&DOCUMENT_3_0)))
+        .route("/openapi.json", web::get().to(async || json(&SERVED)))
+        .route("/openapi-3.0.json", web::get().to(async || json(&SERVED_3_0)))
         .service(Redirect::new("/", "/docs/"))
         .service(Redirect::new("/docs", "/docs/"))
         .service(SwaggerUi::new("/docs/{_:.*}").config(Config::from("/openapi.json")))
         .default_service(web::to(unknown));
 }
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
-static DOCUMENT_3_0: LazyLock<String> = LazyLock::new(|| document_3_0().to_string());
+static SERVED: LazyLock<String> = LazyLock::new(|| DOCUMENT.to_string());
+static SERVED_3_0: LazyLock<String> = LazyLock::new(|| document_3_0().to_string());
 
 fn json(text: &'static str) -> HttpResponse {
     HttpResponse::Ok()

@@ -10,7 +10,7 @@ use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use serde_json::Value;
 
 use super::access::Access;
-use super::document::document;
+use super::document::DOCUMENT;
 use super::problem::{Failure, ProblemCode};
 use crate::budget::Class;
 
@@ -67,9 +67,8 @@ impl Branch {
 }
 
 static ROUTES: LazyLock<Branch> = LazyLock::new(|| {
-    let document = document();
     let mut routes = Branch::default();
-    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+    for (path, item) in DOCUMENT["paths"].as_object().into_iter().flatten() {
         let operations =
             item.as_object().into_iter().flatten().map(|(method, told)| Operation::of(method, told));
         routes.place(path).operations.extend(operations);

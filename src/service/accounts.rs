@@ -4,6 +4,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::passwords::Verified;
+use super::sessions::begin_session;
 use super::{Device, Error, Result, Service};
 use crate::account::{
     ACCESS_SECONDS, CanonicalName, DeviceLabel, Name, Password, RecoveryCode, RefreshToken, TokenError,
@@ -75,7 +76,7 @@ impl Service {
         };
         store::insert_account(&mut tx, player, &new.username, &password).await?;
         store_codes(&mut tx, player, &codes).await?;
-        let (row, session, refresh) = begin_session(&mut tx, player, &new.device).await?;
+        let (row, session, refresh) = let_in(&mut tx, player, &new.device).await?;
         tx.commit().await?;
         tracing::info!(player.id = %player, guest = guest.is_some(), "an account was made");
         let device = Device { player: row, tokens: self.tokens(player, session, refresh, now) };
@@ -111,7 +112,7 @@ impl Service {
         {
             return Err(Error::GuestWouldBeLost);
         }
-        let (row, session, refresh) = begin_session(&mut tx, player, device).await?;
+        let (row, session, refresh) = let_in(&mut tx, player, device).await?;
         let ended = store::end_sessions_beyond(&mut tx, player, MOST_SESSIONS).await?;
         tx.commit().await?;
         self.have_ended(player, &ended);
@@ -199,7 +200,7 @@ impl Service {
         }
         let ended = store::end_sessions(&mut tx, account.player, None).await?;
         let removed = store::remove_personal_tokens(&mut tx, account.player).await?;
-        let (row, session, refresh) = begin_session(&mut tx, account.player, device).await?;
+        let (row, session, refresh) = let_in(&mut tx, account.player, device).await?;
         tx.commit().await?;
         tracing::info!(player.id = %account.player, "an account was recovered");
         self.have_ended(account.player, &ended);
@@ -247,14 +248,13 @@ async fn promote(
     Ok(())
 }
 
-async fn begin_session(
+/// Begins a session, and says who the player is now.
+async fn let_in(
     db: &mut PgConnection,
     player: PlayerId,
     device: &DeviceLabel,
 ) -> Result<(PlayerRow, SessionId, RefreshToken)> {
-    let (session, refresh) = (SessionId::new(), RefreshToken::generate());
-    store::insert_session(db, session, player, device).await?;
-    store::insert_refresh(db, session, &refresh.hash(), None).await?;
+    let (session, refresh) = begin_session(db, player, device).await?;
     let row = store::player(db, player).await?.ok_or(Error::PlayerNotFound)?;
     Ok((row, session, refresh))
 }

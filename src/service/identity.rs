@@ -3,6 +3,7 @@
 use serde_json::Value;
 use time::OffsetDateTime;
 
+use super::sessions::begin_session;
 use super::{Error, Result, Service};
 use crate::account::{ACCESS_SECONDS, DeviceLabel, Name, RefreshToken};
 use crate::ids::{PlayerId, SessionId};
@@ -38,11 +39,10 @@ impl Service {
         now: OffsetDateTime,
     ) -> Result<Device> {
         let name = name.unwrap_or_else(Name::of_guest);
-        let (player, session, refresh) = (PlayerId::new(), SessionId::new(), RefreshToken::generate());
+        let player = PlayerId::new();
         let mut tx = self.database.begin().await?;
         store::insert_player(&mut tx, player, PlayerKind::Guest, &name).await?;
-        store::insert_session(&mut tx, session, player, device).await?;
-        store::insert_refresh(&mut tx, session, &refresh.hash(), None).await?;
+        let (session, refresh) = begin_session(&mut tx, player, device).await?;
         tx.commit().await?;
         let player = PlayerRow { id: player, name: name.as_str().to_owned(), kind: PlayerKind::Guest };
         let tokens = self.tokens(player.id, session, refresh, now);
@@ -82,8 +82,7 @@ impl Service {
         let changed = store::update_player(&mut db, id, name, preferences).await?;
         let player = if changed { store::own_player(&mut db, id).await? } else { None };
         db.done();
-        let player = player.ok_or(Error::PlayerNotFound)?;
-        Ok(player)
+        player.ok_or(Error::PlayerNotFound)
     }
 
     pub(super) fn tokens(

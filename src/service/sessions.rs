@@ -1,9 +1,10 @@
 //! Sessions: devices that are signed in, kept up by refresh tokens until they end.
 
+use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 use super::{Error, Result, Service, Tokens};
-use crate::account::RefreshToken;
+use crate::account::{DeviceLabel, RefreshToken};
 use crate::ids::{PlayerId, SessionId};
 use crate::store::{self, SessionRow};
 
@@ -123,4 +124,16 @@ impl Service {
         db.done();
         Ok(())
     }
+}
+
+/// Begins a session, with its first refresh token.
+pub(super) async fn begin_session(
+    db: &mut PgConnection,
+    player: PlayerId,
+    device: &DeviceLabel,
+) -> Result<(SessionId, RefreshToken)> {
+    let (session, refresh) = (SessionId::new(), RefreshToken::generate());
+    store::insert_session(db, session, player, device).await?;
+    store::insert_refresh(db, session, &refresh.hash(), None).await?;
+    Ok((session, refresh))
 }

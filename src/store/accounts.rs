@@ -74,13 +74,6 @@ pub async fn promote_guest(db: &mut PgConnection, player: PlayerId, name: Option
         player.uuid(),
         name.map(Name::as_str)
     )
-    .execute(&mut *db)
-    .await?;
-    sqlx::query!(
-        "update session set of_account = true where player_id = $1 and revoked_at is null
-             and exists (select from player where id = $1 and kind = 'account')",
-        player.uuid()
-    )
     .execute(db)
     .await?;
     Ok(done.rows_affected() == 1)

@@ -90,8 +90,9 @@ pub async fn lock_going(db: &mut PgConnection, player: PlayerId) -> Result<Optio
     found.as_deref().map(PlayerKind::stored).transpose()
 }
 
-/// Removes what belonged to a player alone, and the name. The player is locked, and has no ties and no tokens for programs. What belongs to the
-/// games of others stays: seats, events, receipts, tallies, and the ratings by which those are reckoned.
+/// Removes what belonged to a player alone, and the name. The player is locked, and has no ties and no tokens for
+/// programs. What belongs to the games of others stays: seats, events, receipts, tallies, and the ratings by which those
+/// are reckoned.
 pub async fn delete_player(db: &mut PgConnection, player: PlayerId) -> Result<()> {
     sqlx::query!(
         "with a as (delete from account where player_id = $1),

@@ -1,5 +1,7 @@
 //! Tickets: who waits for a ranked game, and how waiting ends.
 
+use std::collections::HashMap;
+
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -319,10 +321,7 @@ pub async fn waiters(db: &mut PgConnection, queue: Queue) -> Result<Vec<Waiter>>
 }
 
 /// Whom those who wait in a queue have blocked, of those who wait there too.
-async fn blocked(
-    db: &mut PgConnection,
-    queue: Queue,
-) -> Result<std::collections::HashMap<Uuid, Vec<PlayerId>>> {
+async fn blocked(db: &mut PgConnection, queue: Queue) -> Result<HashMap<Uuid, Vec<PlayerId>>> {
     let (variant, players, turn_seconds) = queue.columns()?;
     let rows = sqlx::query!(
         "select b.player_id, b.blocked_id
@@ -338,7 +337,7 @@ async fn blocked(
     )
     .fetch_all(db)
     .await?;
-    let mut blocked = std::collections::HashMap::<Uuid, Vec<PlayerId>>::new();
+    let mut blocked = HashMap::<Uuid, Vec<PlayerId>>::new();
     for row in rows {
         blocked.entry(row.player_id).or_default().push(row.blocked_id.into());
     }
@@ -346,10 +345,7 @@ async fn blocked(
 }
 
 /// The last three rated games of players, with whom they were played.
-async fn meetings(
-    db: &mut PgConnection,
-    players: &[Uuid],
-) -> Result<std::collections::HashMap<Uuid, Vec<Meeting>>> {
+async fn meetings(db: &mut PgConnection, players: &[Uuid]) -> Result<HashMap<Uuid, Vec<Meeting>>> {
     let rows = sqlx::query!(
         r#"select u.id as "player!", c.game_id, array_agg(o.player_id) as "others!"
            from unnest($1::uuid[]) as u (id)
@@ -360,7 +356,7 @@ async fn meetings(
     )
     .fetch_all(db)
     .await?;
-    let mut meetings = std::collections::HashMap::<Uuid, Vec<Meeting>>::new();
+    let mut meetings = HashMap::<Uuid, Vec<Meeting>>::new();
     for row in rows {
         let players = row.others.into_iter().map(PlayerId::from).collect();
         meetings.entry(row.player).or_default().push(Meeting { game: row.game_id.into(), players });

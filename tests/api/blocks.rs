@@ -16,22 +16,9 @@ async fn block(one: &Player, other: &Player) {
 async fn matched(server: &TestServer, people: &[&Player], seats: usize) -> usize {
     let mut tickets = Vec::new();
     for player in people {
-        tickets.push(player.ticket("kalah", seats).await);
+        tickets.push((*player, player.ticket("kalah", seats).await));
     }
-    server.waited(5_000.0).await;
-    server.rounds().await;
-    let mut matched = 0;
-    for (player, ticket) in people.iter().zip(&tickets) {
-        let path = format!("/v1/tickets/{}", text(&ticket["id"]));
-        let now = player.get(&path).await.ok(200);
-        if let Some(game) = now["game_id"].as_str() {
-            matched += 1;
-            player.act(game, "resign").await;
-        } else {
-            player.delete(&path).await.ok(200);
-        }
-    }
-    matched
+    server.matched_of(&tickets).await
 }
 
 #[test]

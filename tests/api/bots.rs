@@ -18,21 +18,9 @@ async fn status(player: &Player, ticket: &Value) -> String {
 async fn play(server: &TestServer, people: &[(&Player, bool)]) -> bool {
     let mut tickets = Vec::new();
     for (player, with_bots) in people {
-        tickets.push(ticket(player, people.len(), *with_bots).await);
+        tickets.push((*player, ticket(player, people.len(), *with_bots).await));
     }
-    server.waited(5_000.0).await;
-    server.rounds().await;
-    let mut matched = 0;
-    for ((player, _), ticket) in people.iter().zip(&tickets) {
-        let path = format!("/v1/tickets/{}", text(&ticket["id"]));
-        let now = player.get(&path).await.ok(200);
-        if let Some(game) = now["game_id"].as_str() {
-            matched += 1;
-            player.act(game, "resign").await;
-        } else {
-            player.delete(&path).await.ok(200);
-        }
-    }
+    let matched = server.matched_of(&tickets).await;
     assert!(matched == 0 || matched == people.len(), "{matched} of {}", people.len());
     matched > 0
 }

@@ -52,6 +52,25 @@ impl TestServer {
         seated(people, &matched).await
     }
 
+    /// How many of those with these tickets are matched, however long they wait. The games are resigned and the other
+    /// tickets cancelled, so that all are free again.
+    pub async fn matched_of(&self, tickets: &[(&Player, Value)]) -> usize {
+        self.waited(5_000.0).await;
+        self.rounds().await;
+        let mut matched = 0;
+        for (player, ticket) in tickets {
+            let path = format!("/v1/tickets/{}", text(&ticket["id"]));
+            let now = player.get(&path).await.ok(200);
+            if let Some(game) = now["game_id"].as_str() {
+                matched += 1;
+                player.act(game, "resign").await;
+            } else {
+                player.delete(&path).await.ok(200);
+            }
+        }
+        matched
+    }
+
     /// Lets everybody who waits have waited for so many seconds more.
     pub async fn waited(&self, seconds: f64) {
         // Else those of whom nothing is written yet would have been silent for as long.
