@@ -12,6 +12,8 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web::Data;
 use actix_web::{App, HttpServer};
 use rustls::ServerConfig;
+#[cfg(target_os = "linux")]
+use socket2::SockRef;
 use sqlx::postgres::PgConnectOptions;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -33,6 +35,10 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 const MOST_THREADS: usize = 8;
 /// How long an idle connection is kept.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// In which whoever is sent something has to take some of it.
+const TAKEN_WITHIN: Duration = Duration::from_secs(30);
+/// How many bytes the system keeps of what it cannot send yet.
+const UNSENT: u32 = 32 * 1024;
 /// How long a stop waits for requests that are being answered.
 const STOP_WITHIN_SECONDS: u64 = 30;
 
@@ -147,6 +153,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     service.read_ended().await?;
     let loops = worker::start(&service, settings.guest_days);
     let address = settings.listener.local_addr()?;
+    give_up_on_silence(&settings.listener)?;
 
     let (shared, metrics) = (service.clone(), Data::from(metrics));
     let Transport { tls, hsts_seconds, cors_origins: origins } = settings.transport;
@@ -220,6 +227,20 @@ impl Server {
         while self.loops.join_next().await.is_some() {}
         self.service.close().await;
     }
+}
+
+/// Has the system close connections whose other end takes nothing for so long, and keep little for them until then: so a
+/// reader of a stream who is slow, or gone without a word, costs neither memory nor a connection for long. What comes in
+/// by a listener inherits this from it.
+fn give_up_on_silence(listener: &TcpListener) -> std::io::Result<()> {
+    // Other systems do without.
+    #[cfg(target_os = "linux")]
+    {
+        let socket = SockRef::from(listener);
+        socket.set_tcp_user_timeout(Some(TAKEN_WITHIN))?;
+        socket.set_tcp_notsent_lowat(UNSENT)?;
+    }
+    Ok(())
 }
 
 /// Tokens travel in a header that no browser sends by itself, never in a cookie. So any origin may be let in, and none is

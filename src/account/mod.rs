@@ -11,7 +11,7 @@ mod scope;
 mod username;
 
 pub use device::{DeviceLabel, DeviceLabelError};
-pub use keys::{ACCESS_SECONDS, Credential, Identity, KeysError, SigningKeys, TokenError};
+pub use keys::{ACCESS_SECONDS, Credential, Identity, Issued, KeysError, SigningKeys, TokenError};
 pub use name::{Name, NameError};
 pub use password::{Cost, CostError, Hasher, Password, PasswordError};
 pub use personal::{PersonalToken, TokenName, TokenNameError};

@@ -8,14 +8,20 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use super::problem::{Failure, ProblemCode};
 use crate::account::{Credential, Identity};
 use crate::ids::{PlayerId, SessionId};
+use crate::service::Bearer;
 
 /// A caller who may be anybody.
-pub struct Viewer(Option<Identity>);
+pub struct Viewer(Option<Bearer>);
 
 impl Viewer {
     /// The player, if there is a token.
     pub fn player(&self) -> Option<PlayerId> {
-        self.0.map(|who| who.player)
+        self.0.map(|bearer| bearer.who.player)
+    }
+
+    /// The token itself, if there is one.
+    pub fn bearer(&self) -> Option<Bearer> {
+        self.0
     }
 }
 
@@ -47,7 +53,7 @@ impl FromRequest for Viewer {
     type Future = Ready<Result<Self, Failure>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(request.extensions().get::<Identity>().copied())))
+        ready(Ok(Self(request.extensions().get::<Bearer>().copied())))
     }
 }
 
@@ -56,7 +62,8 @@ impl FromRequest for Caller {
     type Future = Ready<Result<Self, Failure>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(request.extensions().get::<Identity>().copied().map(Self).ok_or_else(token_missing))
+        let bearer = request.extensions().get::<Bearer>().copied();
+        ready(bearer.map(|bearer| Self(bearer.who)).ok_or_else(token_missing))
     }
 }
 

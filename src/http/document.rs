@@ -35,6 +35,7 @@ use super::problem::{Problem, ProblemCode};
         (name = "players", description = "Players as others see them."),
         (name = "games", description = "Making, reading and listing games."),
         (name = "ratings", description = "What ranked games make of players: ratings, receipts, leaderboards."),
+        (name = "streams", description = "What happens, as it happens."),
         (name = "play", description = "Acting in a game."),
         (name = "ranked", description = "Games that count: looking for opponents, ratings, leaderboards."),
         (name = "groups", description = "People who play one game after another with the same local rules."),
@@ -191,6 +192,7 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "get_outlook" => &[C::GameNotFound, C::NotRanked, C::GameOver],
         "list_leaderboard" | "get_own_rank" => &[C::PoolNotFound],
         "create_game" => &[C::IdempotencyKeyReused, C::PlayerNotFound],
+        "stream_game" => &[C::GameNotFound, C::CursorAhead, C::TooManyStreams, C::NotAcceptable],
         "get_game" | "preview_game" | "get_record" => &[C::GameNotFound],
         "create_move" => &[
             C::GameNotFound,

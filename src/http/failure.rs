@@ -44,7 +44,9 @@ impl From<service::Error> for Failure {
             E::RefreshInvalid => ProblemCode::RefreshInvalid,
             E::RefreshReused => ProblemCode::RefreshReused,
             E::Token(TokenError::Expired) => ProblemCode::TokenExpired,
-            E::Token(TokenError::Invalid | TokenError::Ended) => ProblemCode::TokenInvalid,
+            E::Token(TokenError::Invalid | TokenError::OtherStream | TokenError::Ended) => {
+                ProblemCode::TokenInvalid
+            }
             E::TooManyTokens => ProblemCode::TooManyTokens,
             E::TokenNotFound => ProblemCode::TokenNotFound,
             E::Ranked => ProblemCode::RankedGame,

@@ -31,6 +31,9 @@ use crate::telemetry::Metrics;
 /// In which every request is answered: longer than the longest poll and the slowest statement together.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
+/// The request was HEAD.
+pub struct HeadOnly;
+
 /// The outermost layer.
 pub async fn frame(
     mut request: ServiceRequest,
@@ -46,6 +49,7 @@ pub async fn frame(
     // HEAD is GET without the body, which the encoder leaves out by itself.
     if method == Method::HEAD {
         request.head_mut().method = Method::GET;
+        request.extensions_mut().insert(HeadOnly);
     }
     let signed_in = request.headers().contains_key(header::AUTHORIZATION);
     let metrics = request.app_data::<Data<Metrics>>().cloned();

@@ -14,6 +14,7 @@ use super::caller::{session_needed, token_missing};
 use super::limits::Limits;
 use super::problem::{Failure, ProblemCode};
 use super::routes::{Operation, operation};
+use super::streams::{STREAM_TOKEN, Streamed};
 use crate::account::{Credential, Scope, Scopes};
 use crate::service::{Bearer, Service};
 
@@ -39,7 +40,7 @@ async fn admit(operation: &Operation, request: &ServiceRequest) -> Result<(), Fa
         limits.ask_of_address(class, operation.cost, request.request())?;
     }
     if let Access::Bearers { optional, scope } = operation.access {
-        match bearer(request).await? {
+        match bearer(operation, request).await? {
             Some(bearer) => {
                 may(bearer.only, scope)?;
                 if let Some(class) = operation.class {
@@ -48,7 +49,7 @@ async fn admit(operation: &Operation, request: &ServiceRequest) -> Result<(), Fa
                     }
                     limits.ask_of_player(class, bearer.who.player, request.request())?;
                 }
-                request.extensions_mut().insert(bearer.who);
+                request.extensions_mut().insert(bearer);
             }
             None if optional => {}
             None => return Err(token_missing()),
@@ -58,8 +59,20 @@ async fn admit(operation: &Operation, request: &ServiceRequest) -> Result<(), Fa
 }
 
 /// Who sends the request, if it says so. A token that is there must be good: a client with a bad one wants to know.
-async fn bearer(request: &ServiceRequest) -> Result<Option<Bearer>, Failure> {
+async fn bearer(operation: &Operation, request: &ServiceRequest) -> Result<Option<Bearer>, Failure> {
+    let service = request.app_data::<Data<Service>>().expect("every app has the service");
     let mut values = request.headers().get_all(AUTHORIZATION);
+    let mut pairs = request.query_string().split('&');
+    let in_url = pairs.find_map(|pair| pair.strip_prefix(STREAM_TOKEN)?.strip_prefix('='));
+    if let Some(token) = in_url.filter(|_| operation.knows(STREAM_TOKEN)) {
+        if values.next().is_some() {
+            let detail = "send one token: in the header, or one for the stream in the query";
+            return Err(Failure::new(ProblemCode::TokenInvalid, detail));
+        }
+        let stream = Streamed::of(request.match_info().as_str()).map(|stream| stream.to_string());
+        let stream = stream.unwrap_or_default();
+        return Ok(Some(service.authenticate_for_stream(token, &stream, OffsetDateTime::now_utc())?));
+    }
     let Some(value) = values.next() else { return Ok(None) };
     let invalid = || {
         Failure::new(ProblemCode::TokenInvalid, "send one header Authorization: Bearer, with an access token")
@@ -71,7 +84,6 @@ async fn bearer(request: &ServiceRequest) -> Result<Option<Bearer>, Failure> {
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(invalid());
     }
-    let service = request.app_data::<Data<Service>>().expect("every app has the service");
     Ok(Some(service.authenticate(token.trim(), OffsetDateTime::now_utc()).await?))
 }
 
@@ -93,7 +105,7 @@ fn may(only: Option<Scopes>, scope: Option<Scope>) -> Result<(), Failure> {
 fn known_parameters(operation: &Operation, query: &str) -> Result<(), Failure> {
     let given = query.split('&').filter(|pair| !pair.is_empty());
     let mut names = given.map(|pair| pair.split('=').next().unwrap_or_default());
-    match names.find(|name| !operation.parameters.iter().any(|known| known == name)) {
+    match names.find(|name| !operation.knows(name)) {
         None => Ok(()),
         Some(name) => {
             let detail = format!("this operation knows no query parameter `{name}`");

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use actix_web::http::header::{HeaderName, HeaderValue};
@@ -18,6 +19,7 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use super::problem::{Failure, ProblemCode};
+use super::streams::{OpenStreams, Slot};
 use crate::budget::{Class, PlayerBudgets};
 use crate::ids::{PersonalTokenId, PlayerId};
 use crate::proxies::TrustedProxies;
@@ -51,6 +53,7 @@ pub struct Limits {
     tokens: ByClass<PersonalTokenId>,
     comings_and_goings: Budget<PlayerId>,
     thinking: Budget<PlayerId>,
+    streams: Arc<OpenStreams>,
 }
 
 /// A budget for each class that has one.
@@ -104,7 +107,14 @@ impl Limits {
             tokens: ByClass::new("token", of_token),
             comings_and_goings: Budget::new("comings-and-goings".to_owned(), "", COMINGS_AND_GOINGS),
             thinking: Budget::new("thinking".to_owned(), " ms of thinking", THINKING),
+            streams: Arc::new(OpenStreams::new(address_limit > 0, players.of(Class::Reading) > 0)),
         }
+    }
+
+    /// From where a request comes: a network that counts as one.
+    fn origin(&self, request: &HttpRequest) -> Option<IpAddr> {
+        let lines = request.headers().get_all("x-forwarded-for").map(HeaderValue::as_bytes);
+        request.peer_addr().map(|peer| network(self.proxies.origin(peer.ip(), lines)))
     }
 
     /// Takes a request that counts as so many from the budget of the address that it comes from.
@@ -114,14 +124,9 @@ impl Limits {
         cost: NonZeroU32,
         request: &HttpRequest,
     ) -> Result<(), Failure> {
-        match (self.addresses.of(class), request.peer_addr()) {
-            (Some(budget), Some(peer)) => {
-                let lines = request.headers().get_all("x-forwarded-for").map(HeaderValue::as_bytes);
-                let origin = self.proxies.origin(peer.ip(), lines);
-                budget.take(&network(origin), cost.min(budget.a_minute), request)
-            }
-            _ => Ok(()),
-        }
+        let Some(budget) = self.addresses.of(class) else { return Ok(()) };
+        let origin = self.origin(request);
+        origin.map_or(Ok(()), |origin| budget.take(&origin, cost.min(budget.a_minute), request))
     }
 
     /// Takes one request from the budget of a player.
@@ -215,4 +220,10 @@ pub fn have_thought(player: PlayerId, ms: u32, request: &HttpRequest) -> Result<
         Some(ms) => limits(request).thinking.take(&player, ms, request),
         None => Ok(()),
     }
+}
+
+/// A place for one more stream of whoever sends the request, until it is dropped.
+pub fn open_stream(player: Option<PlayerId>, request: &HttpRequest) -> Result<Slot, Failure> {
+    let limits = limits(request);
+    limits.streams.open(player, limits.origin(request))
 }

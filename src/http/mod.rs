@@ -37,6 +37,7 @@ mod reviews;
 mod routes;
 mod sessions;
 mod statistics;
+mod streams;
 mod strict;
 mod tickets;
 mod variants;
@@ -102,6 +103,8 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(games::create_game)
         .service(games::list_games)
         .service(games::get_game)
+        .service(streams::stream_game)
+        .service(streams::create_stream_token)
         .service(play::create_move)
         .service(play::resign_game)
         .service(play::leave_game)

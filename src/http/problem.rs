@@ -72,6 +72,7 @@ codes! {
     GameOver = "game_over", CONFLICT, "The game is over.";
     TurnPlayedForYou = "turn_played_for_you", CONFLICT, "The clock or the computer has made this very move for you.";
     AlreadyPlaced = "already_placed", CONFLICT, "Your seat already has its place.";
+    CursorAhead = "cursor_ahead", CONFLICT, "The cursor lies beyond the last event.";
     GroupFull = "group_full", CONFLICT, "The group is full.";
     GroupPlaying = "group_playing", CONFLICT, "A game of the group is running.";
     TooFewMembers = "too_few_members", CONFLICT, "A game needs two to four members.";
@@ -107,6 +108,7 @@ codes! {
     ResultMismatch = "result_mismatch", UNPROCESSABLE_ENTITY, "The result is not the one that the events give.";
     IdempotencyKeyReused = "idempotency_key_reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used with another body.";
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests.";
+    TooManyStreams = "too_many_streams", TOO_MANY_REQUESTS, "You have as many streams open as one may have.";
     Cooldown = "cooldown", TOO_MANY_REQUESTS, "There is a pause after ranked games that began without you.";
     ThinkingBusy = "thinking_busy", TOO_MANY_REQUESTS, "The computer has too much to think about.";
     SignInBusy = "sign_in_busy", TOO_MANY_REQUESTS, "Too many are signing in.";

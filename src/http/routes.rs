@@ -17,8 +17,7 @@ use crate::budget::Class;
 /// A documented operation.
 pub struct Operation {
     method: Method,
-    /// The query parameters that it knows.
-    pub parameters: Vec<String>,
+    parameters: Vec<String>,
     /// Who may call it.
     pub access: Access,
     /// What it is counted as.
@@ -80,6 +79,11 @@ static ROUTES: LazyLock<Branch> = LazyLock::new(|| {
 });
 
 impl Operation {
+    /// Whether it knows this query parameter.
+    pub fn knows(&self, parameter: &str) -> bool {
+        self.parameters.iter().any(|known| known == parameter)
+    }
+
     fn of(method: &str, told: &Value) -> Self {
         let parameters = told["parameters"].as_array().into_iter().flatten();
         let of_the_query = parameters.filter(|parameter| parameter["in"] == "query");

@@ -1,14 +1,16 @@
 //! What time brings about in a game: turns that run out, players who fall silent, games that everybody has left.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::thinking::seed_of_turn;
 use super::turn::{MARGIN, Turn, has_run_out, stand_in};
 use super::write::Plan;
-use super::{Error, Result, Service};
+use super::{Error, Result, Service, Topic};
 use crate::cpu::Level;
 use crate::engine::{AbortReason, Action, ActionError, Position, Seat};
 use crate::ids::GameId;
@@ -37,12 +39,20 @@ impl Service {
     /// When the database fails.
     pub async fn beat(&self, first: bool) -> Result<()> {
         let mut db = self.database.connection().await?;
-        let anew = store::beat(&mut db, first).await?;
+        let (anew, now) = store::beat(&mut db, first).await?;
         db.done();
+        let ahead = (now - OffsetDateTime::now_utc()).whole_microseconds();
+        self.database_ahead.store(ahead.try_into().unwrap_or_default(), Ordering::Relaxed);
         if anew > 0 {
             tracing::info!(turns = anew, "nobody was there when these turns ran out; they have begun anew");
         }
         Ok(())
+    }
+
+    /// The time by the database's clock, as far as the last beat of the heart has told it.
+    pub fn database_time(&self) -> OffsetDateTime {
+        let ahead = self.database_ahead.load(Ordering::Relaxed);
+        OffsetDateTime::now_utc() + time::Duration::microseconds(ahead)
     }
 
     /// Takes what time has made due, longest waiting first, and says when to look again.
@@ -216,8 +226,9 @@ impl Service {
     /// Returns when the game has changed, or after a short while: the clock is about to play a turn that has run out,
     /// or the turn is about to begin anew. No connection is held meanwhile.
     pub(super) async fn wait_for_the_clock(&self, id: GameId) -> std::result::Result<(), Error> {
+        let listening = self.news.listen([Topic::Game(id)]);
         tokio::select! {
-            () = self.bell(id.uuid()).notified() => {}
+            _ = listening.rung() => {}
             () = sleep(CLOCK_PLAYS_WITHIN) => {}
             () = self.stopping.cancelled() => return Err(Error::Busy),
         }

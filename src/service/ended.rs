@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use super::{Result, Service};
+use super::{Result, Service, Topic};
 use crate::account::ACCESS_SECONDS;
 use crate::ids::{PersonalTokenId, PlayerId, SessionId};
 use crate::store;
@@ -64,12 +64,19 @@ impl Service {
         for session in sessions {
             tracing::info!(player.id = %player, session.id = %session, "a session ended");
         }
-        self.ended.add(sessions.iter().copied().map(SessionId::uuid));
+        self.credentials_have_ended(sessions.iter().copied().map(SessionId::uuid));
     }
 
     /// Says the same of tokens for programs. Other processes look each of them up every two seconds.
     pub(super) fn tokens_have_ended(&self, tokens: &[PersonalTokenId]) {
-        self.ended.add(tokens.iter().copied().map(PersonalTokenId::uuid));
+        self.credentials_have_ended(tokens.iter().copied().map(PersonalTokenId::uuid));
+    }
+
+    fn credentials_have_ended(&self, ids: impl Iterator<Item = Uuid>) {
+        for id in ids {
+            self.ended.add([id]);
+            self.news.tell(Topic::Credential(id), 0);
+        }
     }
 
     /// Reads which sessions others have ended.
@@ -82,7 +89,10 @@ impl Service {
         let back = self.ended.look_back(began).as_secs_f64();
         let ids = store::sessions_ended_within(&mut db, back).await?;
         db.done();
-        self.ended.add(ids.into_iter().map(SessionId::uuid));
+        for id in ids.into_iter().map(SessionId::uuid) {
+            self.ended.add([id]);
+            self.news.heard(Topic::Credential(id));
+        }
         self.ended.was_read(began);
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Making, reading and listing games.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -9,6 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::events::history;
 use super::moves::visible;
+use super::news::Topic;
 use super::turn::Turn;
 use super::{Error, IdempotencyKey, Result, Service, claim};
 use crate::cpu::Level;
@@ -20,8 +20,8 @@ use crate::store::{self, EventRow, GameFilter, GamePage, NewGame, Occupant, Seat
 /// The greatest seed: clients count in doubles.
 pub const MAX_SEED: u64 = (1 << 53) - 1;
 
-/// How often a long poll looks for news of other processes; of this one it hears at once.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often it is said of a player who waits that the player is there.
+const HEARD_EVERY: Duration = Duration::from_secs(2);
 
 /// A game of one person against computers.
 pub struct NewSolo {
@@ -114,37 +114,28 @@ impl Service {
     ) -> Result<StoredGame> {
         let end = Instant::now() + wait;
         let waits = || Instant::now() < end && !self.stopping.is_cancelled();
+        let topic = Topic::Game(id);
+        // Listening before looking: what comes in between is heard.
+        let listening = self.news.listen([topic]);
         loop {
             // Read at the end of the wait too: who may see it, who is called what and what time it is may have changed.
             let game = self.game(viewer, id).await?;
             if game.seq > after || game.game.is_over() || !waits() {
                 return Ok(game);
             }
-            loop {
-                let mut news = pin!(self.bell(id.uuid()).notified());
-                // Listening before looking: what comes in between is heard.
-                news.as_mut().enable();
+            self.news.looked_up(topic, game.seq);
+            while waits() && self.news.cursor(topic) <= game.seq {
                 // Whoever waits is there for as long as that lasts.
                 if let Some(player) = viewer {
                     self.hear(player);
                 }
-                if !waits() || self.seq(id).await? != Some(game.seq) {
-                    break;
-                }
                 tokio::select! {
-                    () = news => {}
-                    () = sleep_until(end.min(Instant::now() + LOOK_EVERY)) => {}
+                    _ = listening.rung() => {}
+                    () = sleep_until(end.min(Instant::now() + HEARD_EVERY)) => {}
                     () = self.stopping.cancelled() => {}
                 }
             }
         }
-    }
-
-    async fn seq(&self, id: GameId) -> Result<Option<i32>> {
-        let mut db = self.database.connection().await?;
-        let seq = store::seq(&mut db, id).await?;
-        db.done();
-        Ok(seq)
     }
 
     /// Games that `viewer` may see, newest first.

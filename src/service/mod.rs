@@ -21,6 +21,7 @@ mod hints;
 mod identity;
 mod ledger;
 mod moves;
+mod news;
 mod outlook;
 mod pairing;
 mod passwords;
@@ -33,6 +34,7 @@ mod season;
 mod sessions;
 mod standings;
 mod starter;
+mod streams;
 mod thinking;
 mod tickets;
 mod turn;
@@ -46,19 +48,22 @@ pub use groups::{GroupChange, NewGroup};
 pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::Played;
+pub use news::{Rung, Told, Topic};
 pub use outlook::{Outlook, SeatOutlook};
 pub use personal_tokens::{Bearer, WantedToken};
 pub use rating_history::Statistics;
 pub use rematch::Rematch;
 pub use reviews::{Outcome, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
 pub use standings::{Listed, Mark, OwnStanding, Unlisted};
+pub use streams::{GameNews, GameStream};
 pub use tickets::Ticket;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -66,6 +71,7 @@ use computer::Queue;
 use ended::Ended;
 use hearing::Hearing;
 use hints::KeptHints;
+use news::News;
 use passwords::Passwords;
 use personal_tokens::KnownTokens;
 use thinking::Thinking;
@@ -75,9 +81,6 @@ use crate::cpu::{Computers, Memory};
 use crate::ids::PlayerId;
 use crate::store::{self, Database};
 use crate::telemetry::Metrics;
-
-/// Few enough to make, many enough that a change seldom wakes readers of another game.
-const BELLS: usize = 256;
 
 /// What the use cases need. Clones share everything but the database connections: see [`Service::on`].
 #[derive(Clone)]
@@ -92,8 +95,7 @@ pub struct Service {
     /// Held while a review is computed: the thread that thinks about them is one.
     reviewing: Arc<Mutex<()>>,
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
-    /// Rung for the waiting readers of a game or ticket when this process has changed it; several share one.
-    bells: Arc<[Notify; BELLS]>,
+    news: Arc<News>,
     hearing: Arc<Hearing>,
     ended: Arc<Ended>,
     known_tokens: Arc<KnownTokens>,
@@ -101,6 +103,8 @@ pub struct Service {
     process: Uuid,
     /// Computer turns that this process has written and will play.
     pub(crate) computer_turns: Arc<Queue>,
+    /// How many microseconds the database's clock is ahead of this process's.
+    database_ahead: Arc<AtomicI64>,
     /// Cancelled when the process is about to stop: whoever waits answers now.
     pub(crate) stopping: CancellationToken,
 }
@@ -148,11 +152,12 @@ impl Service {
             reviewing: Arc::default(),
             metrics,
             counted: Arc::default(),
-            bells: Arc::new(std::array::from_fn(|_| Notify::new())),
+            news: Arc::default(),
             hearing: Arc::default(),
             ended: Arc::default(),
             known_tokens: Arc::default(),
             process: Uuid::now_v7(),
+            database_ahead: Arc::default(),
             computer_turns: Arc::default(),
             stopping,
         }
@@ -168,12 +173,6 @@ impl Service {
     /// The same use cases over one connection of its own, for what must not wait until others have one to spare.
     pub fn apart(&self) -> Self {
         self.on(self.database.apart())
-    }
-
-    /// The bell that is rung when this game or ticket has changed.
-    fn bell(&self, what: Uuid) -> &Notify {
-        let bell = what.as_u128() % BELLS as u128;
-        &self.bells[usize::try_from(bell).expect("less than the number of bells")]
     }
 
     /// Ends the threads that think, and closes all connections, once they are done.

@@ -1,7 +1,7 @@
 //! Pairing those who wait for a ranked game: one round of every queue at a time, safe with several processes.
 
 use super::games::{Setup, random_seed, rng_of};
-use super::{Result, Service};
+use super::{Result, Service, Topic};
 use crate::ids::GameId;
 use crate::matching::{pair, seat_order};
 use crate::options::{Asked, Options, StandIn};
@@ -35,7 +35,7 @@ impl Service {
         }
         let mut db = self.database.connection().await?;
         for ticket in store::expire_tickets(&mut db, queue, SILENCE).await? {
-            self.bell(ticket.uuid()).notify_waiters();
+            self.news.tell(Topic::Ticket(ticket), 0);
         }
         let waiters = store::waiters(&mut db, queue).await?;
         db.done();
@@ -91,7 +91,7 @@ impl Service {
         store::match_tickets(&mut tx, &tickets, id).await?;
         tx.commit().await?;
         for waiter in together {
-            self.bell(waiter.ticket.uuid()).notify_waiters();
+            self.news.tell(Topic::Ticket(waiter.ticket), 0);
             self.metrics.matched(queue.pool().as_str(), waiter.waiting.waited);
         }
         Ok(true)

@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
+use uuid::Uuid;
 
-use super::{Error, Result, Service};
-use crate::account::{Credential, Identity, PersonalToken, Scopes, TokenError, TokenHash, TokenName};
+use super::{Error, Result, Service, Topic};
+use crate::account::{Credential, Identity, Issued, PersonalToken, Scopes, TokenError, TokenHash, TokenName};
 use crate::ids::{PersonalTokenId, PlayerId, SessionId};
 use crate::store::{self, NewPersonalToken, PersonalTokenRow, PlayerKind, PresentedToken};
 
@@ -30,6 +31,10 @@ pub struct Bearer {
     pub who: Identity,
     /// What it is restricted to; a session is to nothing.
     pub only: Option<Scopes>,
+    /// When it stops being one.
+    pub until: Option<OffsetDateTime>,
+    /// The stream token, if it came with one.
+    pub stream_token: Option<Uuid>,
 }
 
 /// A personal token to be made.
@@ -70,16 +75,54 @@ impl Service {
                 return Err(TokenError::Expired.into());
             }
             let who = Identity { player: token.player, credential: Credential::Token(token.id) };
-            Bearer { who, only: Some(token.scopes) }
+            Bearer { who, only: Some(token.scopes), until: token.expires_at, stream_token: None }
         } else {
-            let (player, session) = self.keys.verify(token, now)?;
-            if self.ended.contains(session.uuid()) {
-                return Err(TokenError::Ended.into());
-            }
-            Bearer { who: Identity::on(player, session), only: None }
+            self.bearer_of(self.keys.verify(token, now)?)?
         };
         self.hear(bearer.who.player);
         Ok(bearer)
+    }
+
+    /// Who presents a token for this stream.
+    ///
+    /// # Errors
+    /// When it has expired, its session has ended, or it is not one of ours for that.
+    pub fn authenticate_for_stream(&self, token: &str, stream: &str, now: OffsetDateTime) -> Result<Bearer> {
+        let bearer = self.bearer_of(self.keys.verify_for_stream(token, stream, now)?)?;
+        self.hear(bearer.who.player);
+        Ok(bearer)
+    }
+
+    fn bearer_of(&self, issued: Issued) -> Result<Bearer> {
+        let Issued { player, session, until, stream_token } = issued;
+        if self.ended.contains(session.uuid()) {
+            return Err(TokenError::Ended.into());
+        }
+        Ok(Bearer { who: Identity::on(player, session), only: None, until: Some(until), stream_token })
+    }
+
+    /// A token for one stream of a player on a device, to be used in its URL.
+    pub fn issue_for_stream(
+        &self,
+        player: PlayerId,
+        session: SessionId,
+        stream: &str,
+        now: OffsetDateTime,
+    ) -> String {
+        self.keys.issue_for_stream(player, session, stream, now)
+    }
+
+    /// Ends the streams that are read with this stream token: it is used for another one.
+    pub fn replace_stream(&self, stream_token: Uuid) {
+        self.news.tell(Topic::StreamToken(stream_token), 0);
+    }
+
+    /// Whether a session or a personal token has ended, as far as this process has heard.
+    pub fn has_ended(&self, credential: Credential) -> bool {
+        self.ended.contains(match credential {
+            Credential::Session(session) => session.uuid(),
+            Credential::Token(token) => token.uuid(),
+        })
     }
 
     async fn presented(&self, hash: TokenHash) -> Result<PresentedToken> {

@@ -1,18 +1,14 @@
 //! Waiting for a ranked game: tickets are made, watched and cancelled.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use sqlx::PgConnection;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Error, IdempotencyKey, Result, Service, claim};
+use super::{Error, IdempotencyKey, Result, Service, Topic, claim};
 use crate::ids::{PlayerId, TicketId};
 use crate::matching::window;
 use crate::store::{self, TicketRow, TicketStatus, Wish};
-
-/// How often a long poll looks for what another process has done; of this one it hears at once.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A ticket with what its player may expect.
 #[derive(Clone, Debug)]
@@ -93,10 +89,9 @@ impl Service {
         let mut db = self.database.connection().await?;
         store::note_heard(&mut db, &[player], &[0.0]).await?;
         db.done();
+        // Listening before looking: what comes in between is heard.
+        let listening = self.news.listen([Topic::Ticket(id)]);
         loop {
-            let mut news = pin!(self.bell(id.uuid()).notified());
-            // Listening before looking: what comes in between is heard.
-            news.as_mut().enable();
             let mut db = self.database.connection().await?;
             let row = store::ticket(&mut db, id, player).await?.ok_or(Error::TicketNotFound)?;
             let over = Instant::now() >= end || self.stopping.is_cancelled();
@@ -107,8 +102,8 @@ impl Service {
             }
             db.done();
             tokio::select! {
-                () = news => {}
-                () = sleep_until(end.min(Instant::now() + LOOK_EVERY)) => {}
+                _ = listening.rung() => {}
+                () = sleep_until(end) => {}
                 () = self.stopping.cancelled() => {}
             }
         }
@@ -122,7 +117,7 @@ impl Service {
         let mut db = self.database.connection().await?;
         store::cancel_ticket(&mut db, id, player).await?;
         db.done();
-        self.bell(id.uuid()).notify_waiters();
+        self.news.tell(Topic::Ticket(id), 0);
         let ticket = self.ticket(player, id).await?;
         match ticket.row.game {
             Some(game) => Err(Error::TicketMatched { game }),

@@ -143,7 +143,6 @@ impl Service {
         for event in events.iter().filter(|event| event.kind == EventKind::Move) {
             self.metrics.moved(event.by.expect("somebody makes each move").as_str());
         }
-        self.bell(stored.id.uuid()).notify_waiters();
         if matches!(due, DueChange::Now(Due::Computer, ..)) {
             self.computer_turns.add(stored.id);
         }
@@ -171,6 +170,7 @@ impl Service {
                 },
             })
             .collect();
+        self.news.tell_events(stored.id, &views);
         let now = StoredGame {
             seq: views.last().map_or(stored.seq, |view| view.row.seq),
             last_event: views.last().map(|view| view.row),

@@ -28,7 +28,7 @@ const RESTED: Duration = Duration::from_secs(30);
 /// that have just served one without a fault are kept at hand, and only the others go back to the pool.
 #[derive(Clone)]
 pub struct Database {
-    pool: PgPool,
+    pub(super) pool: PgPool,
     at_hand: AtHand,
 }
 

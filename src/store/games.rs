@@ -281,8 +281,3 @@ pub async fn games_by_status(db: &mut PgConnection) -> Result<Vec<(String, i64)>
             .await?;
     Ok(rows.into_iter().map(|r| (r.status, r.count)).collect())
 }
-
-/// How many events a game has.
-pub async fn seq(db: &mut PgConnection, id: GameId) -> Result<Option<i32>> {
-    sqlx::query_scalar!("select seq from game where id = $1", id.uuid()).fetch_optional(db).await
-}

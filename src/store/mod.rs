@@ -17,6 +17,7 @@ mod identity;
 mod ledger;
 mod lists;
 mod new_games;
+mod news;
 mod personal_tokens;
 mod presence;
 mod rating_history;
@@ -45,7 +46,7 @@ pub use due::{
 };
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
 pub use export::{EXPORT_PAGE, Line, Mark as ExportMark, Part, export_may_go_on, export_page};
-pub use games::{Occupant, SeatRating, StoredGame, game, games_by_status, seq};
+pub use games::{Occupant, SeatRating, StoredGame, game, games_by_status};
 pub use groups::{
     GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
     remove_member, set_game, update_group,
@@ -58,6 +59,7 @@ pub use lists::{
     running_ranked_games,
 };
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
+pub use news::{Listener, games_to_look_at, marks_of_players, notify, tickets_that_wait_no_more};
 pub use personal_tokens::{
     NewPersonalToken, PersonalTokenRow, PresentedToken, insert_personal_token, lock_kind, personal_tokens,
     remove_personal_token, remove_personal_tokens, use_personal_token,

@@ -1,6 +1,7 @@
 //! Who was there: the server processes by their heartbeat, the players by what was heard of them.
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::Result;
@@ -8,9 +9,9 @@ use crate::ids::PlayerId;
 
 /// Beats the heart that all processes share. Whoever finds that it stood still, for three seconds or before the first
 /// beat of its own process (`first`), gives every turn anew that would have run out meanwhile, in the same statement.
-/// How many turns that were. A last beat in the future is one from before the clock was set back: it does not count.
-pub async fn beat(db: &mut PgConnection, first: bool) -> Result<i64> {
-    sqlx::query_scalar!(
+/// How many turns that were, and the time. A last beat in the future is one from before the clock was set back: it does not count.
+pub async fn beat(db: &mut PgConnection, first: bool) -> Result<(i64, OffsetDateTime)> {
+    let row = sqlx::query!(
         r#"with old as (
                select at, at < now() - interval '3 seconds' as stood from heartbeat where single for update
            ), beat as (
@@ -30,11 +31,12 @@ pub async fn beat(db: &mut PgConnection, first: bool) -> Result<i64> {
                  and g.deadline > old.at and g.deadline <= now()
                returning g.id
            )
-           select count(*) as "count!" from anew"#,
+           select count(*) as "count!", clock_timestamp() as "now!" from anew"#,
         first
     )
     .fetch_one(db)
-    .await
+    .await?;
+    Ok((row.count, row.now))
 }
 
 /// Notes that players were heard of so many seconds ago. Both lists have the same length; players in the order of

@@ -4,6 +4,7 @@
 mod clock;
 mod computer;
 mod ended;
+mod news;
 mod pairing;
 mod retention;
 
@@ -36,6 +37,9 @@ pub fn start(service: &Arc<Service>, guest_days: u32) -> JoinSet<()> {
     loops.spawn(after_the_first_beat(begun, pairing::pair_players(service.clone())));
     loops.spawn(clock::write_heard(service.clone()));
     loops.spawn(ended::read_ended(service.clone()));
+    loops.spawn(news::send(service.apart()));
+    loops.spawn(news::hear(service.clone()));
+    loops.spawn(news::heal(service.clone()));
     loops.spawn(clean_up(service.clone()));
     loops.spawn(retention::retire_guests(service.clone(), guest_days));
     loops

@@ -127,6 +127,9 @@ pub struct Event {
     /// game pauses.
     #[serde(with = "time::serde::rfc3339::option", skip_serializing_if = "Option::is_none")]
     pub deadline: Option<OffsetDateTime>,
+    /// In streams: the database's clock when it was sent, against which the deadline is measured.
+    #[serde(with = "time::serde::rfc3339::option", skip_serializing_if = "Option::is_none")]
+    pub server_time: Option<OffsetDateTime>,
 }
 
 impl From<&EventView> for Event {
@@ -156,6 +159,7 @@ impl From<&EventView> for Event {
             }),
             position: Position::from(&view.position),
             deadline: view.deadline,
+            server_time: None,
         }
     }
 }

@@ -1,0 +1,289 @@
+//! Live streams: whoever reads one gets each message once and in order, and goes on where it ended after any interruption.
+//!
+//! A stream pulls: it writes the next message when the reader has room for it, so a slow reader costs no memory; one that
+//! takes nothing for half a minute is cut off by the system (see `server.rs`). What ends it is looked at whenever it wakes.
+
+mod form;
+mod games;
+mod open;
+mod tokens;
+
+pub use games::stream_game;
+pub use open::{OpenStreams, Slot};
+pub use tokens::{STREAM_TOKEN, Streamed, create_stream_token};
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use actix_web::http::header::{CACHE_CONTROL, ContentEncoding, HeaderName};
+use actix_web::web::Bytes;
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use futures_util::stream::unfold;
+use rand::RngExt;
+use serde::Serialize;
+use time::OffsetDateTime;
+use tokio::time::{Instant, sleep_until};
+use utoipa::ToSchema;
+
+use super::frame::HeadOnly;
+use super::problem::{Failure, ProblemCode};
+use crate::account::Credential;
+use crate::service::{Bearer, Error, Rung, Service, Topic};
+use form::Form;
+
+/// How often there is something to read, whatever happens.
+const BEAT_EVERY: Duration = Duration::from_secs(15);
+/// For how long a browser waits before it connects again, in milliseconds.
+const RETRY: u32 = 1_000;
+/// And at most after a stop of the server, so that not all come back at once.
+const SPREAD: u32 = 4_000;
+
+/// A heartbeat: nothing has happened. The first message of each stream is one.
+#[derive(Serialize, ToSchema)]
+pub struct Heartbeat {
+    /// Always `heartbeat`.
+    #[serde(rename = "type")]
+    pub kind: HeartbeatType,
+    /// The database's clock.
+    #[serde(with = "time::serde::rfc3339")]
+    pub server_time: OffsetDateTime,
+}
+
+/// See [`Heartbeat`].
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HeartbeatType {
+    /// The only value.
+    Heartbeat,
+}
+
+/// The last message of a stream that the server ends before its time: connect again, or see why not.
+#[derive(Serialize, ToSchema)]
+pub struct Closing {
+    /// Always `closing`.
+    #[serde(rename = "type")]
+    pub kind: ClosingType,
+    /// Why it ends.
+    pub reason: ClosingReason,
+}
+
+/// See [`Closing`].
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClosingType {
+    /// The only value.
+    Closing,
+}
+
+/// Why a stream ends before its time.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClosingReason {
+    /// The server stops, or cannot go on: connect again, another one may answer.
+    Restart,
+    /// The token has expired: get a new one and connect again.
+    TokenExpired,
+    /// The session or the personal token has ended.
+    SessionEnded,
+    /// The stream token is used for a newer stream.
+    Replaced,
+    /// There is nothing to see here any more.
+    Hidden,
+}
+
+/// What a stream tells of, beside what all streams do.
+trait Source: 'static {
+    /// The next messages, if there are any by now.
+    async fn next(&mut self, form: Form) -> Result<Option<Bytes>, Error>;
+    /// Whether there will be no more.
+    fn is_over(&self) -> bool;
+    /// Waits until something may have happened.
+    async fn news(&self) -> Rung;
+    /// Looks at what may have happened.
+    async fn look(&mut self, rung: Rung) -> Result<(), Error>;
+    /// Listens to this too.
+    fn listen_to(&mut self, topic: Topic);
+}
+
+/// A stream that is being read.
+struct Live<S> {
+    source: S,
+    form: Form,
+    service: Service,
+    bearer: Option<Bearer>,
+    until: Option<Instant>,
+    beat_at: Instant,
+    /// Said once, before anything else.
+    opening: bool,
+    ended: bool,
+    _slot: Slot,
+}
+
+/// The cursor of a request: what a browser sends by itself when it comes back, else what the URL says.
+fn cursor_of(request: &HttpRequest, after_seq: Option<u32>) -> Result<Option<(i32, Cursor)>, Failure> {
+    let invalid = |name: &str| {
+        let detail = format!("{name} is a number of events, from 0 to 2147483647");
+        Failure::new(ProblemCode::InvalidParameter, detail)
+    };
+    if let Some(value) = request.headers().get("last-event-id").filter(|value| !value.is_empty()) {
+        let seq = value.to_str().ok().and_then(|text| text.parse().ok()).filter(|seq: &i32| *seq >= 0);
+        return Ok(Some((seq.ok_or_else(|| invalid("Last-Event-ID"))?, Cursor::OfBrowser)));
+    }
+    let seq = after_seq.map(i32::try_from).transpose().map_err(|_| invalid("after_seq"))?;
+    Ok(seq.map(|seq| (seq, Cursor::OfUrl)))
+}
+
+/// Where a cursor came from. A browser's comes by itself, and an error would be the end of its stream for good.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cursor {
+    OfUrl,
+    OfBrowser,
+}
+
+/// Answers with a stream.
+fn answer<S: Source>(
+    mut source: S,
+    form: Form,
+    service: &Service,
+    bearer: Option<Bearer>,
+    slot: Slot,
+    request: &HttpRequest,
+) -> HttpResponse {
+    if let Some(bearer) = bearer {
+        source.listen_to(Topic::Credential(match bearer.who.credential {
+            Credential::Session(session) => session.uuid(),
+            Credential::Token(token) => token.uuid(),
+        }));
+        if let Some(token) = bearer.stream_token {
+            // Told before listening: older streams hear it, this one does not.
+            service.replace_stream(token);
+            source.listen_to(Topic::StreamToken(token));
+        }
+    }
+    let now = Instant::now();
+    let left = |until: OffsetDateTime| (until - OffsetDateTime::now_utc()).try_into().unwrap_or_default();
+    let live = Live {
+        source,
+        form,
+        service: service.clone(),
+        bearer,
+        until: bearer.and_then(|bearer| bearer.until).map(|until| now + left(until)),
+        beat_at: now + BEAT_EVERY,
+        opening: true,
+        ended: false,
+        _slot: slot,
+    };
+    let mut response = HttpResponse::Ok();
+    response
+        .content_type(form.content_type())
+        // What is to be read at once is neither compressed, which would gather it first, nor kept by a proxy.
+        .insert_header(ContentEncoding::Identity)
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    // Of what HEAD asks for only the head is sent, but the whole would be waited for.
+    if request.extensions().contains::<HeadOnly>() {
+        response.finish()
+    } else {
+        response.streaming(unfold(live, Live::next))
+    }
+}
+
+impl<S: Source> Live<S> {
+    /// The next bytes, with what comes after them.
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if self.ended {
+            return None;
+        }
+        let told = if std::mem::take(&mut self.opening) { self.open() } else { self.wait().await? };
+        Some((Ok(told), self))
+    }
+
+    /// What is said first.
+    fn open(&self) -> Bytes {
+        let mut told = match self.form {
+            Form::Events => format!("retry: {RETRY}\n\n").into_bytes(),
+            Form::Lines => Vec::new(),
+        };
+        told.extend(self.beat());
+        told.into()
+    }
+
+    /// What there is to be told next, as soon as there is something; `None` at the end.
+    async fn wait(&mut self) -> Option<Bytes> {
+        loop {
+            match self.source.next(self.form).await {
+                Ok(Some(told)) => return Some(told),
+                Ok(None) if self.source.is_over() => return None,
+                Ok(None) => {}
+                Err(error) => return Some(self.failed(&error)),
+            }
+            let wake_at = self.until.map_or(self.beat_at, |until| until.min(self.beat_at));
+            let rung = tokio::select! {
+                rung = self.source.news() => Some(rung),
+                () = sleep_until(wake_at) => None,
+                () = self.service.stopping.cancelled() => return Some(self.close(ClosingReason::Restart)),
+            };
+            if let Some(reason) = self.is_to_end(rung) {
+                return Some(self.close(reason));
+            }
+            match rung {
+                Some(rung) => {
+                    if let Err(error) = self.source.look(rung).await {
+                        return Some(self.failed(&error));
+                    }
+                }
+                None => {
+                    self.beat_at = Instant::now() + BEAT_EVERY;
+                    // Whoever reads a stream is there.
+                    if let Some(bearer) = self.bearer {
+                        self.service.hear(bearer.who.player);
+                    }
+                    return Some(self.beat().into());
+                }
+            }
+        }
+    }
+
+    fn beat(&self) -> Vec<u8> {
+        let beat = Heartbeat { kind: HeartbeatType::Heartbeat, server_time: self.service.database_time() };
+        self.form.message(Some("heartbeat"), &beat)
+    }
+
+    /// Whether the stream has to end, and why.
+    fn is_to_end(&self, rung: Option<Rung>) -> Option<ClosingReason> {
+        let bearer = self.bearer?;
+        let replaced =
+            bearer.stream_token.zip(rung).is_some_and(|(token, rung)| rung.like(Topic::StreamToken(token)));
+        if self.service.has_ended(bearer.who.credential) {
+            Some(ClosingReason::SessionEnded)
+        } else if replaced {
+            Some(ClosingReason::Replaced)
+        } else if self.until.is_some_and(|until| until <= Instant::now()) {
+            Some(ClosingReason::TokenExpired)
+        } else {
+            None
+        }
+    }
+
+    fn failed(&mut self, error: &Error) -> Bytes {
+        self.close(match error {
+            Error::GameNotFound | Error::GroupNotFound => ClosingReason::Hidden,
+            _ => {
+                tracing::warn!(error.message = %error, "a stream cannot go on; its reader connects again");
+                ClosingReason::Restart
+            }
+        })
+    }
+
+    fn close(&mut self, reason: ClosingReason) -> Bytes {
+        self.ended = true;
+        let mut told = match (self.form, reason) {
+            (Form::Events, ClosingReason::Restart) => {
+                format!("retry: {}\n\n", rand::rng().random_range(RETRY / 2..SPREAD)).into_bytes()
+            }
+            _ => Vec::new(),
+        };
+        told.extend(self.form.message(None, &Closing { kind: ClosingType::Closing, reason }));
+        told.into()
+    }
+}

@@ -1,0 +1,6 @@
+//! What is told as it happens: each stream reads on from its own cursor, so that nothing is queued for anybody, and news
+//! only says when to look.
+
+mod games;
+
+pub use games::{GameNews, GameStream};
