@@ -181,6 +181,8 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     .disable_signals()
     .client_request_timeout(HEADERS_WITHIN)
     .keep_alive(KEEP_ALIVE)
+    // Whoever hangs up waits for nothing any more: streams and long polls end at once, not at the next heartbeat.
+    .h1_allow_half_closed(false)
     // A compressed answer goes out in several writes, and must not wait for the first to be acknowledged.
     .tcp_nodelay(true)
     .shutdown_timeout(STOP_WITHIN_SECONDS);

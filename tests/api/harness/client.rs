@@ -1,6 +1,6 @@
 //! Players who call the API, what they get, and how they play a game to its end.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
@@ -185,9 +185,14 @@ impl Answer {
         let (client, request) = request.build_split();
         let request = request.unwrap();
         let sent = secrets::sent(&request);
-        let response = client.execute(request).await.unwrap();
+        let mut response = client.execute(request).await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
-        let text = response.text().await.unwrap();
+        let text = if headers.get("content-type").is_some_and(|kind| kind == "text/event-stream") {
+            // It has no end; what matters here is that it begins.
+            String::from_utf8(response.chunk().await.unwrap().unwrap().to_vec()).unwrap()
+        } else {
+            response.text().await.unwrap()
+        };
         secrets::answered(sent, status.is_success(), &text);
         Self { status, headers, text }
     }
@@ -267,7 +272,8 @@ pub async fn play_on(people: &[Player], game: &str, mut choose: impl FnMut(&[u64
     state
 }
 
-/// Sends bytes as they are, says that no more will come, and returns all that the server answers until it closes.
+/// Sends bytes as they are and returns all that the server answers until it closes. When nothing comes for long the server
+/// is told that nothing more will be sent either.
 pub async fn raw(server: &TestServer, request: &[u8]) -> String {
     raw_at(&server.address().to_string(), request).await
 }
@@ -277,9 +283,12 @@ pub async fn raw_at(address: &str, request: &[u8]) -> String {
     let mut connection = TcpStream::connect(address).await.unwrap();
     // The server may have refused before it has read everything.
     let _ = connection.write_all(request).await;
-    let _ = connection.shutdown().await;
     let mut answer = Vec::new();
-    let _ = connection.read_to_end(&mut answer).await;
+    let whole = connection.read_to_end(&mut answer);
+    if tokio::time::timeout(Duration::from_secs(2), whole).await.is_err() {
+        let _ = connection.shutdown().await;
+        let _ = connection.read_to_end(&mut answer).await;
+    }
     String::from_utf8_lossy(&answer).into_owned()
 }
 

@@ -4,9 +4,11 @@
 mod client;
 mod ranked;
 mod secrets;
+mod stream;
 
 pub use client::{Answer, PASSWORD, Player, at_once, number, of_seats, play_on, play_out, raw, raw_at, text};
 pub use ranked::Table;
+pub use stream::Stream;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
