@@ -189,7 +189,7 @@ impl Answer {
         let (status, headers) = (response.status(), response.headers().clone());
         let text = if headers.get("content-type").is_some_and(|kind| kind == "text/event-stream") {
             // It has no end; what matters here is that it begins.
-            String::from_utf8(response.chunk().await.unwrap().unwrap().to_vec()).unwrap()
+            String::from_utf8(response.chunk().await.unwrap().unwrap_or_default().to_vec()).unwrap()
         } else {
             response.text().await.unwrap()
         };
