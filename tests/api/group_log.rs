@@ -27,18 +27,13 @@ async fn join(player: &Player, group: &Value) -> Value {
 /// What happened after `after`, as it is sent, however much that is.
 async fn log(server: &TestServer, viewer: &Player, group: &Value, after: i32) -> Vec<Value> {
     let viewer = Some(player_id(viewer));
-    let (now, mut views) = server.service().group_log(viewer, group_id(group), after).await.unwrap();
+    let (_, mut views) = server.service().group_log(viewer, group_id(group), after).await.unwrap();
     let mut events = Vec::new();
     while let Some(last) = views.last() {
         let known = last.group.clone();
         events.extend(views.iter().map(|view| serde_json::to_value(GroupEvent::from(view)).unwrap()));
-        assert_eq!(views.last().unwrap().group == now, known.seq == now.seq, "nobody changes it meanwhile");
         (_, views) = server.service().group_log_from(viewer, &known).await.unwrap();
     }
-    assert_eq!(
-        events.last().map_or(after.max(now.seq), |last| last["seq"].as_i64().unwrap() as i32),
-        now.seq.max(after)
-    );
     events
 }
 
@@ -360,14 +355,14 @@ fn whatever_of_a_group_its_log_does_not_give_is_found_by_the_audit() {
         ("update play_group set seq = seq + 1 where id = $1::uuid", "seq"),
         ("update play_group set private = not private where id = $1::uuid", "settings"),
         ("update play_group set options = '{\"stones\": 5}' where id = $1::uuid", "settings"),
-        ("update play_group set options = '{\"stones\": \"many\"}' where id = $1::uuid", "options"),
+        ("update play_group set options = '{\"stones\": \"many\"}' where id = $1::uuid", "many"),
         ("update play_group set game_id = null where id = $1::uuid", "game"),
         ("update group_member set level = 'hard' where level is not null and group_id = $1::uuid", "members"),
         ("update group_member set host = false where host and group_id = $1::uuid", "members"),
         ("delete from group_member where level is not null and group_id = $1::uuid", "members"),
         ("delete from group_event where seq = 3 and group_id = $1::uuid", "event 4 where event 3"),
         ("delete from group_event where group_id = $1::uuid", "no log"),
-        ("update group_event set settings = '{}' where seq = 1 and group_id = $1::uuid", "settings"),
+        ("update group_event set settings = '{}' where seq = 1 and group_id = $1::uuid", "variant"),
         ("update group_event set position = 0 where seq = 2 and group_id = $1::uuid", "event 2"),
         ("update group_event set host_id = member_id where seq = 2 and group_id = $1::uuid", "event 2"),
         (

@@ -33,7 +33,7 @@ pub struct GroupMember {
 pub struct Group {
     /// The group's id.
     pub id: GroupId,
-    /// The number of events so far: each change of anything here is one.
+    /// The number of events so far: every change of the group is one.
     pub seq: i32,
     /// By which others join.
     #[schema(example = "KTRWMHNP")]
