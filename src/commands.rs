@@ -264,17 +264,17 @@ async fn audit(service: &Service) -> Outcome {
     for difference in &report.differences {
         writeln!(output, "{}: {}", difference.of, difference.what)?;
     }
-    let (games, events, changes) = (report.games, report.events, report.changes);
+    let (games, events, groups, changes) = (report.games, report.events, report.groups, report.changes);
     if report.differences.is_empty() {
         writeln!(
             output,
-            "{games} games with {events} events replay to what is stored, {changes} changes of ratings add up"
+            "{games} games with {events} events and {groups} groups replay to what is stored, {changes} changes of ratings add up"
         )?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(
         output,
-        "{games} games with {events} events replayed, {changes} changes of ratings reckoned again, {} differences",
+        "{games} games with {events} events and {groups} groups replayed, {changes} changes of ratings reckoned again, {} differences",
         report.differences.len()
     )?;
     Ok(ExitCode::FAILURE)

@@ -3,18 +3,18 @@
 use actix_web::http::header::LOCATION;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpResponse, delete, get, patch, post};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::body::{Body, Empty, Idempotency};
 use super::caller::{Caller, Viewer};
 use super::games::created;
-use super::objects::{Game, Level, Player, Variant};
+use super::objects::{Game, Group, Level, Variant};
 use super::problem::Failure;
-use crate::ids::{GameId, GroupId, MemberId};
+use crate::ids::{GroupId, MemberId};
 use crate::options::Asked;
 use crate::service::{self, Service};
-use crate::store::{GroupRow, Occupant};
+use crate::store::{GroupRow, GroupSettings};
 
 /// A group to be made.
 #[derive(Deserialize, ToSchema)]
@@ -65,66 +65,6 @@ pub struct NewComputer {
     pub level: Level,
 }
 
-/// A member of a group.
-#[derive(Serialize, ToSchema)]
-pub struct GroupMember {
-    /// The place in the group.
-    pub id: MemberId,
-    /// The person; absent for a computer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub player: Option<Player>,
-    /// The level of the computer; absent for a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub computer: Option<Level>,
-    /// Whether this member decides for the group.
-    pub host: bool,
-}
-
-/// A group.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "01936f0d-1c2d-7b54-8f0e-2b6c9d3e4f50", "code": "KTRWMHNP", "variant": "kalah",
-    "options": {"stones": 4}, "private": false, "members": [{"id": "01936f0d-1c2e-7a11-a6b1-0f1e2d3c4b5a",
-        "player": {"id": "01936f0c-5b1a-7d02-9c77-6a0e4b9d8c21", "name": "Ana", "kind": "guest"}, "host": true}]}))]
-pub struct Group {
-    /// The group's id.
-    pub id: GroupId,
-    /// By which others join.
-    #[schema(example = "KTRWMHNP")]
-    pub code: String,
-    /// What it plays.
-    pub variant: Variant,
-    /// Local rules as they were asked for; each game holds the effective ones.
-    pub options: Asked,
-    /// Whether only members see the group and its games.
-    pub private: bool,
-    /// In the order of joining, which is the order of the seats.
-    pub members: Vec<GroupMember>,
-    /// The running or last game; absent before the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub game_id: Option<GameId>,
-}
-
-impl From<&GroupRow> for Group {
-    fn from(row: &GroupRow) -> Self {
-        let member = |m: &crate::store::MemberRow| {
-            let (player, computer) = match &m.holder {
-                Occupant::Person(player) => (Some(Player::from(player)), None),
-                Occupant::Computer(level) => (None, Some((*level).into())),
-            };
-            GroupMember { id: m.id, player, computer, host: m.host }
-        };
-        Self {
-            id: row.id,
-            code: row.code.clone(),
-            variant: row.variant.into(),
-            options: row.options.clone(),
-            private: row.private,
-            members: row.members.iter().map(member).collect(),
-            game_id: row.game,
-        }
-    }
-}
-
 fn answered(group: &GroupRow) -> HttpResponse {
     HttpResponse::Ok().json(Group::from(group))
 }
@@ -145,7 +85,7 @@ pub async fn create_group(
     body: Body<NewGroup>,
 ) -> Result<HttpResponse, Failure> {
     let NewGroup { variant, options, private } = body.value;
-    let new = service::NewGroup { variant: variant.into(), options, private };
+    let new = GroupSettings { variant: variant.into(), options, private };
     let group = service.create_group(caller.player(), new, key.with(&body.raw).as_ref()).await?;
     Ok(HttpResponse::Created()
         .insert_header((LOCATION, format!("/v1/groups/{}", group.id)))

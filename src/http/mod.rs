@@ -47,6 +47,7 @@ pub use frame::frame;
 pub use gate::gate;
 pub use headers::Hsts;
 pub use limits::Limits;
+pub use objects::GroupEvent;
 pub use records::replay_line;
 
 use std::sync::LazyLock;

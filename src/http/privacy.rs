@@ -42,6 +42,8 @@ pub enum ExportType {
     Ticket,
     /// A group of which the caller is a member.
     Group,
+    /// How the caller came to a group, or left it.
+    GroupEvent,
     /// A game in which the caller has a seat.
     Game,
     /// What happened on the caller's seat.

@@ -1,11 +1,13 @@
-//! The audit: replays the log of every stored game and compares what comes out with what is stored, then the ratings.
+//! The audit: replays the log of every stored game and group and compares what comes out with what is stored, then the
+//! ratings.
 
 use super::events::abort_reason;
+use super::group_log::audit_groups;
 use super::ledger::{audit_ratings, compare_receipts};
 use super::turn::{Turn, note_run_out};
 use super::{Result, Service};
 use crate::engine::{Game, Snapshot};
-use crate::ids::{GameId, PlayerId};
+use crate::ids::{GameId, GroupId, PlayerId};
 use crate::pool::Pool;
 use crate::store::{self, EventKind, EventRow, Status, Stored, StoredGame};
 
@@ -26,6 +28,8 @@ pub struct Difference {
 pub enum Subject {
     /// A game.
     Game(GameId),
+    /// A group.
+    Group(GroupId),
     /// A player's rating in a pool.
     Rating(PlayerId, Pool),
 }
@@ -34,6 +38,7 @@ impl std::fmt::Display for Subject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Game(game) => write!(f, "game {game}"),
+            Self::Group(group) => write!(f, "group {group}"),
             Self::Rating(player, pool) => write!(f, "rating of player {player} in {pool}"),
         }
     }
@@ -44,8 +49,10 @@ impl std::fmt::Display for Subject {
 pub struct Report {
     /// Games replayed.
     pub games: u64,
-    /// Events replayed.
+    /// Events of games replayed.
     pub events: u64,
+    /// Groups replayed.
+    pub groups: u64,
     /// Changes of ratings reckoned again.
     pub changes: u64,
     /// Everything that differs.
@@ -53,7 +60,7 @@ pub struct Report {
 }
 
 impl Service {
-    /// Replays every stored game. Games that are being played meanwhile are read again until row and log agree.
+    /// Replays every stored game and group. Games that are being played meanwhile are read again until row and log agree.
     ///
     /// # Errors
     /// When the database fails.
@@ -92,6 +99,12 @@ impl Service {
                 report.differences.extend(found.into_iter().map(|what| Difference { of, what }));
             }
         }
+        let groups = audit_groups(self).await?;
+        report.groups = groups.groups;
+        let differences = groups.differences.into_iter();
+        report
+            .differences
+            .extend(differences.map(|(group, what)| Difference { of: Subject::Group(group), what }));
         let ratings = audit_ratings(self).await?;
         report.changes = ratings.changes;
         let differences = ratings.differences.into_iter();

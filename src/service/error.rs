@@ -194,9 +194,13 @@ impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match store::broken_constraint(&error) {
             // A good token can outlive its player.
-            Some("idempotency_player" | "group_member_player" | "seat_player" | "ticket_player") => {
-                Self::PlayerNotFound
-            }
+            Some(
+                "idempotency_player"
+                | "group_event_player"
+                | "group_member_player"
+                | "seat_player"
+                | "ticket_player",
+            ) => Self::PlayerNotFound,
             Some("account_username_unique") => Self::UsernameTaken,
             _ => Self::Database(error),
         }

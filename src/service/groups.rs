@@ -11,7 +11,7 @@ use crate::cpu::Level;
 use crate::engine::Variant;
 use crate::ids::{GameId, GroupId, MemberId, PlayerId};
 use crate::options::{Asked, Options};
-use crate::store::{self, GroupRow, Holder, StoredGame};
+use crate::store::{self, GroupRow, GroupSettings, Holder, StoredGame};
 
 /// Most members of a group: as many as a game has seats.
 const MAX_MEMBERS: usize = 4;
@@ -19,16 +19,6 @@ const MAX_MEMBERS: usize = 4;
 /// Letters of a code that nobody takes for another letter or a digit.
 const CODE_LETTERS: &[u8] = b"ABCDEFGHJKMNPQRSTUVWXYZ";
 const CODE_LENGTH: usize = 8;
-
-/// A group about to be made.
-pub struct NewGroup {
-    /// What it plays.
-    pub variant: Variant,
-    /// Local rules as asked for.
-    pub options: Asked,
-    /// Whether only members see it and its games.
-    pub private: bool,
-}
 
 /// What the host changes; `None` leaves a setting as it is.
 #[derive(Default)]
@@ -49,7 +39,7 @@ impl Service {
     pub async fn create_group(
         &self,
         player: PlayerId,
-        new: NewGroup,
+        new: GroupSettings,
         key: Option<&IdempotencyKey>,
     ) -> Result<GroupRow> {
         new.options.check(new.variant)?;
@@ -62,8 +52,7 @@ impl Service {
             return Err(Error::PlayerNotFound);
         }
         // 23^8 codes: that two groups draw the same one hardly happens, and then the request fails as a whole.
-        store::insert_group(&mut tx, id, &random_code(), new.variant, &new.options, new.private).await?;
-        store::add_member(&mut tx, id, Holder::Person(player), true).await?;
+        store::insert_group(&mut tx, id, &random_code(), &new, player).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
         Ok(group)
@@ -126,25 +115,29 @@ impl Service {
         let mut tx = self.database.begin().await?;
         let group = locked_group(&mut tx, player, id).await?;
         let member = group.member(player).ok_or(Error::NotMember)?;
-        store::remove_member(&mut tx, member.id).await?;
         let heir = group.members.iter().find(|m| m.id != member.id && m.holder.person().is_some());
-        if let Some(heir) = heir.filter(|_| member.host) {
-            store::make_host(&mut tx, heir.id).await?;
-        }
+        let heir = heir.filter(|_| member.host).map(|heir| heir.id);
+        store::remove_member(&mut tx, member.id, heir).await?;
         Ok(tx.commit().await?)
     }
 
-    /// Changes what the group plays from the next game on, and who sees it.
+    /// Changes what the group plays from the next game on, and who sees it. A change to what it is already is none.
     ///
     /// # Errors
     /// `GroupNotFound`, `NotMember`, `NotHost`, or local rules that no game would allow.
     pub async fn change_group(&self, player: PlayerId, id: GroupId, change: GroupChange) -> Result<GroupRow> {
         let mut tx = self.database.begin().await?;
         let group = hosted_group(&mut tx, player, id).await?;
-        let variant = change.variant.unwrap_or(group.variant);
-        let options = change.options.unwrap_or(group.options);
-        options.check(variant)?;
-        store::update_group(&mut tx, id, variant, &options, change.private.unwrap_or(group.private)).await?;
+        let settings = GroupSettings {
+            variant: change.variant.unwrap_or(group.settings.variant),
+            options: change.options.unwrap_or_else(|| group.settings.options.clone()),
+            private: change.private.unwrap_or(group.settings.private),
+        };
+        settings.options.check(settings.variant)?;
+        if settings == group.settings {
+            return Ok(group);
+        }
+        store::update_group(&mut tx, id, &settings).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
         Ok(group)
@@ -182,7 +175,7 @@ impl Service {
         if !group.members.iter().any(|m| m.id == member && m.holder.person().is_none()) {
             return Err(Error::MemberNotFound);
         }
-        store::remove_member(&mut tx, member).await?;
+        store::remove_member(&mut tx, member, None).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
         Ok(group)
@@ -211,7 +204,7 @@ impl Service {
         }
         let players =
             u8::try_from(group.members.len()).ok().filter(|n| *n >= 2).ok_or(Error::TooFewMembers)?;
-        let options = Options::effective(group.variant, players, &group.options)?;
+        let options = Options::effective(group.settings.variant, players, &group.settings.options)?;
         let seed = random_seed();
         let seats: Vec<_> = group.members.iter().map(|m| (m.holder.clone(), Some(m.position))).collect();
         let members: Vec<_> = seats.iter().map(|(_, member)| *member).collect();
@@ -242,10 +235,16 @@ impl Service {
 }
 
 /// The group, if there is one that `viewer` may see.
-async fn visible_group(db: &mut PgConnection, id: GroupId, viewer: Option<PlayerId>) -> Result<GroupRow> {
+pub(super) async fn visible_group(
+    db: &mut PgConnection,
+    id: GroupId,
+    viewer: Option<PlayerId>,
+) -> Result<GroupRow> {
     store::group(db, id)
         .await?
-        .filter(|group| !group.private || viewer.is_some_and(|player| group.member(player).is_some()))
+        .filter(|group| {
+            !group.settings.private || viewer.is_some_and(|player| group.member(player).is_some())
+        })
         .ok_or(Error::GroupNotFound)
 }
 

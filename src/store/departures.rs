@@ -137,6 +137,7 @@ pub async fn idle_guests(
                       < now() - make_interval(secs => $2::float8 * 86400) as "idle!",
                   not exists (select from seat where player_id = p.id)
                   and not exists (select from group_member where player_id = p.id)
+                  and not exists (select from group_event where player_id = p.id)
                   and not exists (select from ticket where player_id = p.id)
                   and not exists (select from rating where player_id = p.id) as "unknown!"
            from (select id, created_at from player

@@ -38,6 +38,8 @@ pub enum Part {
     Tickets,
     /// Groups of which the player is a member.
     Groups,
+    /// How the player came to groups, and left them.
+    GroupEvents,
     /// Games, and the seat in each.
     Games,
     /// What the player, or somebody in the player's place, did in them.
@@ -46,7 +48,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order in which they are handed out.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Player,
         Self::Account,
         Self::Sessions,
@@ -59,6 +61,7 @@ impl Part {
         Self::NoShows,
         Self::Tickets,
         Self::Groups,
+        Self::GroupEvents,
         Self::Games,
         Self::Events,
     ];
@@ -225,6 +228,16 @@ pub async fn export_page(
                       null as pool, id as "id?", null::integer as number
                from own where id > $2 order by id limit $3"#,
             after.id,
+            EXPORT_PAGE
+        ),
+        Part::GroupEvents => page!(
+            r#"select json_build_object('type', 'group_event', 'group_id', group_id, 'seq', seq, 'at', at, 'kind', kind,
+                          'member_id', member_id, 'position', position, 'host_id', host_id, 'settings', settings)::text as "json!",
+                      null as pool, group_id as "id?", seq as "number?"
+               from group_event
+               where player_id = $1 and group_id >= $2 and (group_id, seq) > ($2, $3) order by group_id, seq limit $4"#,
+            after.id,
+            after.number,
             EXPORT_PAGE
         ),
         Part::Games => page!(

@@ -11,6 +11,7 @@ mod due;
 mod events;
 mod export;
 mod games;
+mod group_log;
 mod groups;
 mod idempotency;
 mod identity;
@@ -47,8 +48,9 @@ pub use due::{
 pub use events::{By, EventKind, EventRow, NewEvent, events_after};
 pub use export::{EXPORT_PAGE, Line, Mark as ExportMark, Part, export_may_go_on, export_page};
 pub use games::{Occupant, SeatRating, StoredGame, game, games_by_status};
+pub use group_log::{GroupEvent, GroupEventRow, group_events, groups_after};
 pub use groups::{
-    GroupRow, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group, make_host,
+    GroupRow, GroupSettings, Holder, MemberRow, add_member, group, group_of_code, insert_group, lock_group,
     remove_member, set_game, update_group,
 };
 pub use idempotency::{forget_answers, recall, remember};

@@ -7,7 +7,7 @@ use mancala_server::account::Name;
 use mancala_server::engine::Variant;
 use mancala_server::ids::PlayerId;
 use mancala_server::options::Asked;
-use mancala_server::service::NewGroup;
+use mancala_server::store::GroupSettings;
 use uuid::Uuid;
 
 use crate::harness::{at_once, test};
@@ -43,7 +43,8 @@ fn an_abandoned_request_leaves_no_transaction_to_the_next_one() {
             // Dropped while it waits for the last time, the one before, and so on: from its COMMIT back to its BEGIN, which
             // is the worst and must not be mended by a later one.
             for waits in (1..12).rev() {
-                let new = NewGroup { variant: Variant::Kalah, options: Asked::default(), private: false };
+                let new =
+                    GroupSettings { variant: Variant::Kalah, options: Asked::default(), private: false };
                 abandon(server.service().create_group(ids[0], new, None), waits).await;
             }
             // What is acknowledged then is there for everybody: no open transaction holds it back. So many at once that

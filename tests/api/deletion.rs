@@ -203,9 +203,10 @@ fn an_open_ticket_is_cancelled() {
 }
 
 /// What may stay of somebody who is gone, and why.
-const STAYS: [(&str, &str); 7] = [
+const STAYS: [(&str, &str); 8] = [
     ("player", "by which the games of others know who it was: without a name"),
     ("seat", "part of games of others"),
+    ("group_event", "part of what happened to groups of others"),
     ("rating", "the ledger of the pool is reckoned from it; no leaderboard shows it"),
     ("rating_change", "the receipts of the others' games are reckoned from it"),
     ("season_change", "part of the same ledger"),

@@ -64,6 +64,16 @@ const TOLD: &[Told] = &[
         without: &[OWNER, ("group_id", "is the id of the line"), ("level", "is of computers only")],
     },
     Told {
+        table: "group_event",
+        line: "group_event",
+        owner: "player_id",
+        without: &[
+            OWNER,
+            ("level", "is of computers only"),
+            ("game_id", "is of games, which nobody is the cause of"),
+        ],
+    },
+    Told {
         table: "seat",
         line: "game",
         owner: "player_id",

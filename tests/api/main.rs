@@ -25,6 +25,7 @@ mod document;
 mod ended;
 mod export;
 mod fuzz;
+mod group_log;
 mod groups;
 mod habits;
 mod harness;

@@ -101,6 +101,21 @@ fn idle_guests_who_have_played_go_as_if_they_had_asked_for_it() {
 }
 
 #[test]
+fn an_idle_guest_who_was_once_in_a_group_stays_in_its_log_without_a_name() {
+    test(async |server| {
+        let (host, guest) = (server.guest("Host").await, server.guest("Guest").await);
+        let group = host.post("/v1/groups", json!({ "variant": "kalah" })).await.ok(201);
+        guest.post("/v1/groups/join", json!({ "code": group["code"] })).await.ok(200);
+        let me = format!("/v1/groups/{}/members/me", text(&group["id"]));
+        assert_eq!(guest.delete(&me).await.status, 204);
+        silent(server, &guest, 200.0).await;
+        retire(server).await;
+        assert_eq!(kind(server, &guest).await.as_deref(), Some("deleted"));
+        assert_eq!(server.service().audit().await.unwrap().differences, []);
+    });
+}
+
+#[test]
 fn accounts_and_bots_stay_for_ever() {
     test(async |server| {
         let (account, bot) = (server.account_named("Ana").await, server.bot("Deep Pit").await);
