@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::games::{Setup, random_seed, rng_of};
 use super::moves::visible;
 use super::starter::{LastStarter, next_starter};
-use super::{Error, IdempotencyKey, Result, Service, claim};
+use super::{Error, IdempotencyKey, Result, Service, Topic, claim};
 use crate::cpu::Level;
 use crate::engine::Variant;
 use crate::ids::{GameId, GroupId, MemberId, PlayerId};
@@ -66,6 +66,7 @@ impl Service {
         store::add_member(&mut tx, id, Holder::Person(player), true).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.news.tell(Topic::Player(player), 0);
         Ok(group)
     }
 
@@ -114,6 +115,8 @@ impl Service {
         store::add_member(&mut tx, id, Holder::Person(player), host).await?;
         let group = store::group(&mut tx, id).await?.ok_or(Error::CodeNotFound)?;
         tx.commit().await?;
+        self.news.tell(Topic::Group(id), 0);
+        self.news.tell(Topic::Player(player), 0);
         Ok(group)
     }
 
@@ -131,7 +134,10 @@ impl Service {
         if let Some(heir) = heir.filter(|_| member.host) {
             store::make_host(&mut tx, heir.id).await?;
         }
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        self.news.tell(Topic::Group(id), 0);
+        self.news.tell(Topic::Player(player), 0);
+        Ok(())
     }
 
     /// Changes what the group plays from the next game on, and who sees it.
@@ -147,6 +153,7 @@ impl Service {
         store::update_group(&mut tx, id, variant, &options, change.private.unwrap_or(group.private)).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.news.tell(Topic::Group(id), 0);
         Ok(group)
     }
 
@@ -166,6 +173,7 @@ impl Service {
         store::add_member(&mut tx, id, Holder::Computer(level), false).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.news.tell(Topic::Group(id), 0);
         Ok(group)
     }
 
@@ -185,6 +193,7 @@ impl Service {
         store::remove_member(&mut tx, member).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.news.tell(Topic::Group(id), 0);
         Ok(group)
     }
 

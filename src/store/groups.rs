@@ -32,7 +32,7 @@ pub struct GroupRow {
 }
 
 /// A member of a group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberRow {
     /// Which place in the group.
     pub id: MemberId,

@@ -136,7 +136,8 @@ impl Service {
             let found = store::marks_of_players(&mut db, &ids).await?;
             let earlier = std::mem::take(players);
             for (id, mark) in found {
-                if earlier.get(&id.uuid()).is_some_and(|earlier| *earlier != mark) {
+                // Of whom nothing was known something may have been missed already.
+                if earlier.get(&id.uuid()) != Some(&mark) {
                     self.news.ring(Hint { topic: Topic::Player(id), seq: 0 });
                 }
                 players.insert(id.uuid(), mark);

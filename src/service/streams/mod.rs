@@ -2,5 +2,7 @@
 //! only says when to look.
 
 mod games;
+mod me;
 
 pub use games::{GameNews, GameStream};
+pub use me::{Concern, MeStream};
