@@ -104,6 +104,7 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(games::list_games)
         .service(games::get_game)
         .service(streams::stream_game)
+        .service(streams::stream_me)
         .service(streams::create_stream_token)
         .service(play::create_move)
         .service(play::resign_game)

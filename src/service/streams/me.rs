@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::engine::EndReason;
 use crate::ids::{GameId, GroupId, PlayerId, TicketId};
 use crate::service::news::{Listening, Rung, Topic};
 use crate::service::tickets::{Ticket, with_prospects};
@@ -68,7 +69,14 @@ pub enum Concern {
     /// It is the player's turn.
     YourTurn(SeatedGame),
     /// A game is over.
-    GameEnded(SeatedGame),
+    GameEnded {
+        /// Which.
+        game: SeatedGame,
+        /// Why.
+        reason: EndReason,
+        /// By seat; `None` when it was aborted.
+        places: Option<Vec<u8>>,
+    },
     /// The player has become a member of a group, or it has changed.
     GroupChanged(GroupRow),
     /// The player is no member any more.
@@ -225,11 +233,10 @@ impl MeStream {
             if seen.turn != before.and_then(|before| before.turn) {
                 concerns.push(Concern::YourTurn(game.clone()));
             }
-            if seen.over {
-                self.listening.remove(Topic::Game(game.id));
-                if !before.is_some_and(|before| before.over) {
-                    concerns.push(Concern::GameEnded(game));
-                }
+            let Some((reason, places)) = game.end.clone() else { continue };
+            self.listening.remove(Topic::Game(game.id));
+            if !before.is_some_and(|before| before.over) {
+                concerns.push(Concern::GameEnded { game, reason, places });
             }
         }
     }
@@ -241,7 +248,8 @@ impl MeStream {
                 concerns.push(Concern::GroupChanged(group.clone()));
             }
         }
-        for earlier in before.iter().filter(|earlier| self.groups.iter().all(|group| group.id != earlier.id)) {
+        for earlier in before.iter().filter(|earlier| self.groups.iter().all(|group| group.id != earlier.id))
+        {
             self.listening.remove(Topic::Group(earlier.id));
             concerns.push(Concern::GroupLeft(earlier.id));
         }
