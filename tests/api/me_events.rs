@@ -1,68 +1,32 @@
 //! What concerns a player, as it happens: `GET /v1/me/events`.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::harness::{Answer, Player, TestServer, number, test, text};
+use crate::harness::{Answer, PASSWORD, Player, Stream, TestServer, number, test, text};
 
+const PATH: &str = "/v1/me/events";
 /// How long anything may take that is not lost.
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// A stream that is being read.
-struct Followed {
-    response: reqwest::Response,
-    unread: Vec<u8>,
-    messages: VecDeque<Value>,
-}
+struct Followed(Stream);
 
 impl Followed {
-    /// Opens one, which must begin with a heartbeat.
-    async fn by(player: &Player) -> Self {
-        let request = player.request(Method::GET, "/v1/me/events").header("accept", "application/x-ndjson");
-        let response = request.send().await.unwrap();
-        assert_eq!(response.status(), 200);
-        assert_eq!(response.headers()["content-type"], "application/x-ndjson");
-        let mut followed = Self { response, unread: Vec::new(), messages: VecDeque::new() };
-        assert_eq!(followed.any().await.unwrap()["type"], "heartbeat");
-        followed
-    }
-
-    /// The same, with the snapshot.
+    /// Opens one, and reads the snapshot.
     async fn with_snapshot(player: &Player) -> (Self, Value) {
-        let mut followed = Self::by(player).await;
+        let mut followed = Self(player.follow_lines(PATH).await);
+        assert_eq!(followed.0.any().await.unwrap().data["type"], "heartbeat");
         let snapshot = followed.next("snapshot").await;
         (followed, snapshot)
     }
 
-    /// The next message of any kind; `None` at the end.
-    async fn any(&mut self) -> Option<Value> {
-        while self.messages.is_empty() {
-            let bytes = timeout(PATIENCE, self.response.chunk()).await.expect("there is news").unwrap()?;
-            self.unread.extend_from_slice(&bytes);
-            while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.unread.drain(..=end).collect();
-                self.messages.push_back(serde_json::from_slice(&line).unwrap());
-            }
-        }
-        self.messages.pop_front()
-    }
-
     /// The next message that is no heartbeat.
     async fn message(&mut self) -> Value {
-        timeout(PATIENCE, async {
-            loop {
-                let message = self.any().await.expect("the stream goes on");
-                if message["type"] != "heartbeat" {
-                    return message;
-                }
-            }
-        })
-        .await
-        .expect("there is news")
+        timeout(PATIENCE, self.0.next()).await.expect("there is news").expect("the stream goes on").data
     }
 
     /// The next message, which must be of this type.
@@ -404,46 +368,33 @@ fn what_no_process_tells_is_found_all_the_same() {
 #[test]
 fn only_who_may_read_games_follows_and_only_with_a_good_token() {
     test(async |server| {
-        let path = "/v1/me/events";
         let ana = server.account_named("Ana").await;
         let nobody = ana.without_token();
-        nobody.get(path).await.problem(401, "token_missing");
+        nobody.get(PATH).await.problem(401, "token_missing");
         let wanted = json!({ "name": "a bot", "scopes": ["games:play", "groups"] });
         let token = ana.post("/v1/me/tokens", wanted).await.ok(201);
-        ana.with_token(text(&token["token"])).get(path).await.problem(403, "scope_missing");
+        ana.with_token(text(&token["token"])).get(PATH).await.problem(403, "scope_missing");
         let wanted = json!({ "name": "a watcher", "scopes": ["games:read"] });
         let token = ana.post("/v1/me/tokens", wanted).await.ok(201);
         let (mut watched, _) = Followed::with_snapshot(&ana.with_token(text(&token["token"]))).await;
         ana.delete(&format!("/v1/me/tokens/{}", text(&token["id"]))).await.ok(204);
         assert_eq!(watched.next("closing").await["reason"], "session_ended");
-        assert!(watched.any().await.is_none());
-        let plain = ana.request(Method::GET, path).header("accept", "text/html");
+        assert!(watched.0.any().await.is_none());
+        let plain = ana.request(Method::GET, PATH).header("accept", "text/html");
         Answer::of(plain).await.problem(406, "not_acceptable");
         ana.get("/v1/me/events?after_seq=1").await.problem(400, "invalid_parameter");
 
         // Browsers have a token for this stream, which is good for nothing else.
-        let token = ana.post("/v1/me/stream-tokens", json!({ "stream": path })).await.ok(201);
+        let token = ana.post("/v1/me/stream-tokens", json!({ "stream": PATH })).await.ok(201);
         let token = text(&token["token"]);
         nobody.get(&format!("/v1/me?stream_token={token}")).await.problem(401, "token_missing");
-        let mut response =
-            nobody.request(Method::GET, &format!("{path}?stream_token={token}")).send().await.unwrap();
-        assert_eq!(
-            (response.status().as_u16(), &response.headers()["content-type"]),
-            (200, &"text/event-stream".parse().unwrap())
-        );
-        let mut read = String::new();
-        while !read.contains("snapshot") {
-            let bytes = timeout(PATIENCE, response.chunk()).await.unwrap().unwrap().unwrap();
-            read += std::str::from_utf8(&bytes).unwrap();
-        }
-        assert!(
-            read.contains("event: heartbeat\n") && read.contains("\n\ndata: {\"type\":\"snapshot\""),
-            "{read}"
-        );
-        assert!(!read.contains("id: "), "{read}");
+        let mut stream = nobody.follow(&format!("{PATH}?stream_token={token}")).await;
+        let (beat, snapshot) = (stream.any().await.unwrap(), stream.any().await.unwrap());
+        assert_eq!((beat.name.as_deref(), &beat.data["type"]), (Some("heartbeat"), &json!("heartbeat")));
+        assert_eq!((snapshot.id, snapshot.name, &snapshot.data["type"]), (None, None, &json!("snapshot")));
         // Who goes is told so.
         let (mut stream, _) = Followed::with_snapshot(&ana).await;
-        ana.go(json!({ "password": crate::harness::PASSWORD })).await.ok(204);
+        ana.go(json!({ "password": PASSWORD })).await.ok(204);
         assert_eq!(stream.next("closing").await["reason"], "session_ended");
     });
 }
