@@ -192,7 +192,9 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "get_outlook" => &[C::GameNotFound, C::NotRanked, C::GameOver],
         "list_leaderboard" | "get_own_rank" => &[C::PoolNotFound],
         "create_game" => &[C::IdempotencyKeyReused, C::PlayerNotFound],
+        "stream_group" => &[C::GroupNotFound, C::CursorAhead, C::TooManyStreams, C::NotAcceptable],
         "stream_game" => &[C::GameNotFound, C::CursorAhead, C::TooManyStreams, C::NotAcceptable],
+        "stream_me" => &[C::TooManyStreams, C::NotAcceptable],
         "get_game" | "preview_game" | "get_record" => &[C::GameNotFound],
         "create_move" => &[
             C::GameNotFound,

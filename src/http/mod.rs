@@ -105,6 +105,8 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(games::list_games)
         .service(games::get_game)
         .service(streams::stream_game)
+        .service(streams::stream_group)
+        .service(streams::stream_me)
         .service(streams::create_stream_token)
         .service(play::create_move)
         .service(play::resign_game)

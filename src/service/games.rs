@@ -123,7 +123,7 @@ impl Service {
             if game.seq > after || game.game.is_over() || !waits() {
                 return Ok(game);
             }
-            self.news.looked_up(topic, game.seq);
+            listening.looked_up(topic, game.seq);
             while waits() && self.news.cursor(topic) <= game.seq {
                 // Whoever waits is there for as long as that lasts.
                 if let Some(player) = viewer {
@@ -209,8 +209,14 @@ impl Service {
         Ok(store::insert_game(db, &new).await?)
     }
 
-    /// A game has been made: if the computer begins, it may.
+    /// A game has been made: if the computer begins, it may. Those who play it are told, and their group.
     pub(super) fn begun(&self, game: &StoredGame) {
+        for player in game.seats.iter().filter_map(Occupant::person) {
+            self.news.tell(Topic::Player(player.id), 0);
+        }
+        if let Some(group) = game.group {
+            self.news.tell(Topic::Group(group), 0);
+        }
         if matches!(Turn::of(&game.game, &game.seats, &game.options), Turn::Computer(..)) {
             self.computer_turns.add(game.id);
         }

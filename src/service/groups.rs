@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::games::{Setup, random_seed, rng_of};
 use super::moves::visible;
 use super::starter::{LastStarter, next_starter};
-use super::{Error, IdempotencyKey, Result, Service, claim};
+use super::{Error, IdempotencyKey, Result, Service, Topic, claim};
 use crate::cpu::Level;
 use crate::engine::Variant;
 use crate::ids::{GameId, GroupId, MemberId, PlayerId};
@@ -55,6 +55,7 @@ impl Service {
         store::insert_group(&mut tx, id, &random_code(), &new, player).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.news.tell(Topic::Player(player), 0);
         Ok(group)
     }
 
@@ -103,6 +104,8 @@ impl Service {
         store::add_member(&mut tx, id, Holder::Person(player), host).await?;
         let group = store::group(&mut tx, id).await?.ok_or(Error::CodeNotFound)?;
         tx.commit().await?;
+        self.tell_group(&group);
+        self.news.tell(Topic::Player(player), 0);
         Ok(group)
     }
 
@@ -118,7 +121,10 @@ impl Service {
         let heir = group.members.iter().find(|m| m.id != member.id && m.holder.person().is_some());
         let heir = heir.filter(|_| member.host).map(|heir| heir.id);
         store::remove_member(&mut tx, member.id, heir).await?;
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        self.tell_group(&group);
+        self.news.tell(Topic::Player(player), 0);
+        Ok(())
     }
 
     /// Changes what the group plays from the next game on, and who sees it. A change to what it is already is none.
@@ -140,6 +146,7 @@ impl Service {
         store::update_group(&mut tx, id, &settings).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.tell_group(&group);
         Ok(group)
     }
 
@@ -159,6 +166,7 @@ impl Service {
         store::add_member(&mut tx, id, Holder::Computer(level), false).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.tell_group(&group);
         Ok(group)
     }
 
@@ -178,6 +186,7 @@ impl Service {
         store::remove_member(&mut tx, member, None).await?;
         let group = visible_group(&mut tx, id, Some(player)).await?;
         tx.commit().await?;
+        self.tell_group(&group);
         Ok(group)
     }
 
@@ -231,6 +240,16 @@ impl Service {
         tx.commit().await?;
         self.begun(&started);
         Ok(started)
+    }
+}
+
+impl Service {
+    /// Tells whoever follows a group, or its running game, that something about it has changed.
+    fn tell_group(&self, group: &GroupRow) {
+        self.news.tell(Topic::Group(group.id), 0);
+        if let Some(game) = group.game.filter(|_| group.playing) {
+            self.news.tell(Topic::Sight(game), 0);
+        }
     }
 }
 

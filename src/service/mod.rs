@@ -57,7 +57,7 @@ pub use rating_history::Statistics;
 pub use rematch::Rematch;
 pub use reviews::{Outcome, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
 pub use standings::{Listed, Mark, OwnStanding, Unlisted};
-pub use streams::{GameNews, GameStream};
+pub use streams::{Concern, GameNews, GameStream, GroupStream, MeStream};
 pub use tickets::Ticket;
 
 use std::sync::Arc;

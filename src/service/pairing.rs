@@ -34,8 +34,9 @@ impl Service {
             return Ok(0);
         }
         let mut db = self.database.connection().await?;
-        for ticket in store::expire_tickets(&mut db, queue, SILENCE).await? {
+        for (ticket, player) in store::expire_tickets(&mut db, queue, SILENCE).await? {
             self.news.tell(Topic::Ticket(ticket), 0);
+            self.news.tell(Topic::Player(player), 0);
         }
         let waiters = store::waiters(&mut db, queue).await?;
         db.done();
@@ -92,6 +93,7 @@ impl Service {
         tx.commit().await?;
         for waiter in together {
             self.news.tell(Topic::Ticket(waiter.ticket), 0);
+            self.news.tell(Topic::Player(waiter.waiting.player), 0);
             self.metrics.matched(queue.pool().as_str(), waiter.waiting.waited);
         }
         Ok(true)

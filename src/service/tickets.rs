@@ -52,6 +52,7 @@ impl Service {
             return Err(self.why_not(player).await?);
         }
         tx.commit().await?;
+        self.news.tell(Topic::Player(player), 0);
         self.ticket(player, id).await
     }
 
@@ -118,6 +119,7 @@ impl Service {
         store::cancel_ticket(&mut db, id, player).await?;
         db.done();
         self.news.tell(Topic::Ticket(id), 0);
+        self.news.tell(Topic::Player(player), 0);
         let ticket = self.ticket(player, id).await?;
         match ticket.row.game {
             Some(game) => Err(Error::TicketMatched { game }),
@@ -127,7 +129,7 @@ impl Service {
 }
 
 /// What the player of a ticket may expect.
-async fn with_prospects(db: &mut PgConnection, row: TicketRow) -> Result<Ticket> {
+pub(super) async fn with_prospects(db: &mut PgConnection, row: TicketRow) -> Result<Ticket> {
     let mut ticket = Ticket { window: None, estimate: None, row };
     if ticket.row.status == TicketStatus::Waiting {
         let TicketRow { waited, queue, max_gap, .. } = ticket.row;

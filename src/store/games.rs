@@ -257,7 +257,7 @@ impl GameRow {
     }
 }
 
-fn end_reason(text: &str) -> Result<EndReason> {
+pub(super) fn end_reason(text: &str) -> Result<EndReason> {
     [EndReason::Played, EndReason::Resigned, EndReason::NoShow, EndReason::Abandoned]
         .into_iter()
         .find(|reason| reason.as_str() == text)
@@ -265,7 +265,7 @@ fn end_reason(text: &str) -> Result<EndReason> {
 }
 
 /// Counts and seats as the engine has them; the column type is the smallest that the database offers.
-fn small(numbers: &[i16]) -> Result<Vec<u8>> {
+pub(super) fn small(numbers: &[i16]) -> Result<Vec<u8>> {
     numbers.iter().map(|&n| u8::try_from(n).map_err(|e| corrupt("game", e))).collect()
 }
 

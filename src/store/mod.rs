@@ -17,6 +17,7 @@ mod idempotency;
 mod identity;
 mod ledger;
 mod lists;
+mod me;
 mod new_games;
 mod news;
 mod personal_tokens;
@@ -60,8 +61,11 @@ pub use lists::{
     GameFilter, GamePage, Status, Stored, all_games, games_that_are_gone, list_games, read_one_snapshot,
     running_ranked_games,
 };
+pub use me::{Concerns, Known, SeatedGame, concerns};
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
-pub use news::{Listener, games_to_look_at, marks_of_players, notify, tickets_that_wait_no_more};
+pub use news::{
+    Listener, games_to_look_at, groups_beyond, marks_of_players, notify, tickets_that_wait_no_more,
+};
 pub use personal_tokens::{
     NewPersonalToken, PersonalTokenRow, PresentedToken, insert_personal_token, lock_kind, personal_tokens,
     remove_personal_token, remove_personal_tokens, use_personal_token,

@@ -5,7 +5,7 @@ use sqlx::postgres::PgListener;
 use uuid::Uuid;
 
 use super::{Database, Result};
-use crate::ids::{GameId, PlayerId, TicketId};
+use crate::ids::{GameId, GroupId, PlayerId, TicketId};
 
 /// Of all processes on one database.
 const CHANNEL: &str = "mancala_news";
@@ -61,6 +61,23 @@ pub async fn games_to_look_at(
     Ok(rows.into_iter().map(|row| (row.id.into(), row.seq)).collect())
 }
 
+/// Those of these groups whose log goes beyond the cursor given for each, and how far it goes.
+pub async fn groups_beyond(
+    db: &mut PgConnection,
+    ids: &[Uuid],
+    cursors: &[i32],
+) -> Result<Vec<(GroupId, i32)>> {
+    let rows = sqlx::query!(
+        "select pg.id, pg.seq from unnest($1::uuid[], $2::integer[]) as known (id, seq)
+         join play_group pg on pg.id = known.id where pg.seq > known.seq",
+        ids,
+        cursors
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.id.into(), row.seq)).collect())
+}
+
 /// Those of these tickets that wait no more.
 pub async fn tickets_that_wait_no_more(db: &mut PgConnection, ids: &[Uuid]) -> Result<Vec<TicketId>> {
     let ids = sqlx::query_scalar!("select id from ticket where id = any($1) and status <> 'waiting'", ids)
@@ -69,14 +86,18 @@ pub async fn tickets_that_wait_no_more(db: &mut PgConnection, ids: &[Uuid]) -> R
     Ok(ids.into_iter().map(TicketId::from).collect())
 }
 
-/// For each of these players a text that changes with its newest game, its open ticket and its groups.
+/// For each of these players a text that changes with its newest games, its open ticket, its groups, and what they play.
 pub async fn marks_of_players(db: &mut PgConnection, ids: &[Uuid]) -> Result<Vec<(PlayerId, String)>> {
     let rows = sqlx::query!(
         r#"select p.id as "id!",
-                  concat_ws(' ',
-                      (select s.game_id from seat s where s.player_id = p.id order by s.game_id desc limit 1),
-                      (select t.id from ticket t where t.player_id = p.id and t.open),
-                      array(select m.id from group_member m where m.player_id = p.id)) as "mark!"
+                  md5(concat_ws(' ',
+                      array(select s.game_id from seat s where s.player_id = p.id order by s.game_id desc limit 5),
+                      (select row(t.id, t.status) from ticket t where t.player_id = p.id and t.open),
+                      array(select row(pg.id, pg.variant, pg.options, pg.private, pg.game_id,
+                                       array(select row(o.id, o.host) from group_member o
+                                             where o.group_id = pg.id order by o.position))
+                            from group_member m join play_group pg on pg.id = m.group_id
+                            where m.player_id = p.id order by pg.id))) as "mark!"
            from unnest($1::uuid[]) as p (id)"#,
         ids
     )

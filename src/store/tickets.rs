@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -122,32 +123,55 @@ pub async fn cooldown(db: &mut PgConnection, player: PlayerId) -> Result<Option<
 
 /// A player's ticket.
 pub async fn ticket(db: &mut PgConnection, id: TicketId, player: PlayerId) -> Result<Option<TicketRow>> {
-    let row = sqlx::query!(
-        r#"select variant::text as "variant!", players, turn_seconds, max_gap, with_bots, status::text as "status!", game_id,
+    sqlx::query_as!(
+        TicketColumns,
+        r#"select id, variant::text as "variant!", players, turn_seconds, max_gap, with_bots, status::text as "status!", game_id,
                   extract(epoch from coalesce(ended_at, now()) - created_at)::float8 as "waited!", created_at
            from ticket where id = $1 and player_id = $2"#,
         id.uuid(),
         player.uuid()
     )
     .fetch_optional(db)
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    Ok(Some(TicketRow {
-        id,
-        queue: Queue::stored(&row.variant, row.players, row.turn_seconds)?,
-        max_gap: row.max_gap.map(u16::try_from).transpose().map_err(|e| corrupt("ticket.max_gap", e))?,
-        with_bots: row.with_bots,
-        status: match row.status.as_str() {
-            "waiting" => TicketStatus::Waiting,
-            "matched" => TicketStatus::Matched,
-            "cancelled" => TicketStatus::Cancelled,
-            "expired" => TicketStatus::Expired,
-            other => return Err(corrupt("ticket.status", other)),
-        },
-        game: row.game_id.map(GameId::from),
-        waited: row.waited,
-        created_at: row.created_at,
-    }))
+    .await?
+    .map(TicketColumns::row)
+    .transpose()
+}
+
+/// A ticket as it is read.
+#[derive(Debug, Deserialize)]
+pub(super) struct TicketColumns {
+    id: Uuid,
+    variant: String,
+    players: i16,
+    turn_seconds: i16,
+    max_gap: Option<i16>,
+    with_bots: bool,
+    status: String,
+    game_id: Option<Uuid>,
+    waited: f64,
+    #[serde(with = "time::serde::rfc3339")]
+    created_at: OffsetDateTime,
+}
+
+impl TicketColumns {
+    pub(super) fn row(self) -> Result<TicketRow> {
+        Ok(TicketRow {
+            id: self.id.into(),
+            queue: Queue::stored(&self.variant, self.players, self.turn_seconds)?,
+            max_gap: self.max_gap.map(u16::try_from).transpose().map_err(|e| corrupt("ticket.max_gap", e))?,
+            with_bots: self.with_bots,
+            status: match self.status.as_str() {
+                "waiting" => TicketStatus::Waiting,
+                "matched" => TicketStatus::Matched,
+                "cancelled" => TicketStatus::Cancelled,
+                "expired" => TicketStatus::Expired,
+                other => return Err(corrupt("ticket.status", other)),
+            },
+            game: self.game_id.map(GameId::from),
+            waited: self.waited,
+            created_at: self.created_at,
+        })
+    }
 }
 
 /// The one open ticket of a player, if there is one, and its game.
@@ -217,9 +241,13 @@ pub async fn try_lock_queue(db: &mut PgConnection, queue: Queue) -> Result<bool>
 }
 
 /// Ends the waiting of those who have not been heard of for `silence` seconds, outages of the whole service left out.
-pub async fn expire_tickets(db: &mut PgConnection, queue: Queue, silence: f64) -> Result<Vec<TicketId>> {
+pub async fn expire_tickets(
+    db: &mut PgConnection,
+    queue: Queue,
+    silence: f64,
+) -> Result<Vec<(TicketId, PlayerId)>> {
     let (variant, players, turn_seconds) = queue.columns()?;
-    let expired = sqlx::query_scalar!(
+    let expired = sqlx::query!(
         "update ticket set status = 'expired', open = false, ended_at = now()
          where id in (
              select t.id from ticket t
@@ -228,7 +256,7 @@ pub async fn expire_tickets(db: &mut PgConnection, queue: Queue, silence: f64) -
              where t.variant = $1::text::variant and t.players = $2 and t.turn_seconds = $3 and t.status = 'waiting'
                and greatest(t.created_at, h.at, b.resumed_at) < now() - make_interval(secs => $4)
              order by t.id for update of t)
-         returning id",
+         returning id, player_id",
         variant,
         players,
         turn_seconds,
@@ -236,7 +264,7 @@ pub async fn expire_tickets(db: &mut PgConnection, queue: Queue, silence: f64) -
     )
     .fetch_all(db)
     .await?;
-    Ok(expired.into_iter().map(TicketId::from).collect())
+    Ok(expired.into_iter().map(|row| (row.id.into(), row.player_id.into())).collect())
 }
 
 /// Somebody who waits.

@@ -39,6 +39,7 @@ mod ledgers;
 mod limits;
 mod lists;
 mod me;
+mod me_events;
 mod metrics;
 mod moves;
 mod no_shows;

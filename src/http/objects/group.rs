@@ -122,6 +122,9 @@ pub struct GroupEvent {
     pub game_id: Option<GameId>,
     /// The group after the event.
     pub group: Group,
+    /// In streams: the database's clock when it was sent.
+    #[serde(with = "time::serde::rfc3339::option", skip_serializing_if = "Option::is_none")]
+    pub server_time: Option<OffsetDateTime>,
 }
 
 impl From<&GroupEventView> for GroupEvent {
@@ -143,6 +146,7 @@ impl From<&GroupEventView> for GroupEvent {
             host,
             game_id,
             group: Group::from(&view.group),
+            server_time: None,
         }
     }
 }

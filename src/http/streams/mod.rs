@@ -5,10 +5,14 @@
 
 mod form;
 mod games;
+mod groups;
+mod me;
 mod open;
 mod tokens;
 
 pub use games::stream_game;
+pub use groups::stream_group;
+pub use me::stream_me;
 pub use open::{OpenStreams, Slot};
 pub use tokens::{STREAM_TOKEN, Streamed, create_stream_token};
 

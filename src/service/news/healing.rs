@@ -109,6 +109,10 @@ impl Service {
             Topic::Game(id) => Some(id.uuid()),
             _ => None,
         });
+        let groups = self.news.followed(|topic| match topic {
+            Topic::Group(id) => Some(id.uuid()),
+            _ => None,
+        });
         let tickets = self.news.followed(|topic| match topic {
             Topic::Ticket(id) => Some(id.uuid()),
             _ => None,
@@ -125,6 +129,12 @@ impl Service {
                 self.news.ring(Hint { topic: Topic::Sight(id), seq: 0 });
             }
         }
+        if !groups.is_empty() {
+            let (ids, cursors): (Vec<Uuid>, Vec<i32>) = groups.into_iter().unzip();
+            for (id, seq) in store::groups_beyond(&mut db, &ids, &cursors).await? {
+                self.news.ring(Hint { topic: Topic::Group(id), seq });
+            }
+        }
         if !tickets.is_empty() {
             let ids: Vec<Uuid> = tickets.into_iter().map(|(id, _)| id).collect();
             for id in store::tickets_that_wait_no_more(&mut db, &ids).await? {
@@ -136,7 +146,8 @@ impl Service {
             let found = store::marks_of_players(&mut db, &ids).await?;
             let earlier = std::mem::take(players);
             for (id, mark) in found {
-                if earlier.get(&id.uuid()).is_some_and(|earlier| *earlier != mark) {
+                // Of whom nothing was known something may have been missed already.
+                if earlier.get(&id.uuid()) != Some(&mark) {
                     self.news.ring(Hint { topic: Topic::Player(id), seq: 0 });
                 }
                 players.insert(id.uuid(), mark);

@@ -126,11 +126,6 @@ impl News {
         recent.get(usize::try_from(seq.checked_sub(first)?).ok()?).cloned()
     }
 
-    /// Notes how far a log goes that has just been looked at, which others who listen may not know yet.
-    pub(super) fn looked_up(&self, topic: Topic, seq: i32) {
-        self.ring(Hint { topic, seq });
-    }
-
     /// Keeps events that were read from the log of a game.
     pub(super) fn keep(&self, game: GameId, events: impl IntoIterator<Item = Arc<Told>>) {
         if let Some(followed) = lock(&self.topics).get_mut(&Topic::Game(game)) {
@@ -200,11 +195,23 @@ impl Ear {
 }
 
 impl Listening {
-    /// Listens to this too.
-    pub fn add(&mut self, topic: Topic) {
-        if !self.topics.contains(&topic) {
+    /// Listens to this too; whether it did not yet.
+    pub fn add(&mut self, topic: Topic) -> bool {
+        let new = !self.topics.contains(&topic);
+        if new {
             self.topics.push(topic);
             lock(&self.news.topics).entry(topic).or_default().ears.push(self.ear.clone());
+        }
+        new
+    }
+
+    /// Notes how far a log goes that has just been looked at: others who listen may not know it yet.
+    pub(super) fn looked_up(&self, topic: Topic, seq: i32) {
+        let mut topics = lock(&self.news.topics);
+        let Some(followed) = topics.get_mut(&topic).filter(|followed| seq > followed.cursor) else { return };
+        followed.cursor = seq;
+        for ear in followed.ears.iter().filter(|ear| !Arc::ptr_eq(ear, &self.ear)) {
+            ear.ring(topic);
         }
     }
 

@@ -54,7 +54,7 @@ impl Service {
             listening,
             over: over && cursor >= game.seq,
         };
-        self.news.looked_up(Topic::Game(id), game.seq);
+        stream.listening.looked_up(Topic::Game(id), game.seq);
         Ok(if cursor > game.seq {
             GameNews::Reset(Box::new(game), stream)
         } else if over && cursor == game.seq {

@@ -2,5 +2,9 @@
 //! only says when to look.
 
 mod games;
+mod groups;
+mod me;
 
 pub use games::{GameNews, GameStream};
+pub use groups::GroupStream;
+pub use me::{Concern, MeStream};
