@@ -193,6 +193,7 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "list_leaderboard" | "get_own_rank" => &[C::PoolNotFound],
         "create_game" => &[C::IdempotencyKeyReused, C::PlayerNotFound],
         "stream_game" => &[C::GameNotFound, C::CursorAhead, C::TooManyStreams, C::NotAcceptable],
+        "get_presence" => &[C::GameNotFound, C::NotSeated],
         "get_game" | "preview_game" | "get_record" => &[C::GameNotFound],
         "create_move" => &[
             C::GameNotFound,

@@ -28,6 +28,7 @@ mod outlook;
 mod personal_tokens;
 mod play;
 mod players;
+mod presence;
 mod preview;
 mod privacy;
 mod problem;
@@ -106,6 +107,7 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(games::get_game)
         .service(streams::stream_game)
         .service(streams::create_stream_token)
+        .service(presence::get_presence)
         .service(play::create_move)
         .service(play::resign_game)
         .service(play::leave_game)

@@ -28,7 +28,7 @@ use utoipa::ToSchema;
 use super::frame::HeadOnly;
 use super::problem::{Failure, ProblemCode};
 use crate::account::Credential;
-use crate::service::{Bearer, Error, Rung, Service, Topic};
+use crate::service::{Bearer, Connected, Error, Rung, Service, Topic};
 use form::Form;
 
 /// How often there is something to read, whatever happens.
@@ -117,6 +117,7 @@ struct Live<S> {
     opening: bool,
     ended: bool,
     _slot: Slot,
+    _connected: Option<Connected>,
 }
 
 /// The cursor of a request: what a browser sends by itself when it comes back, else what the URL says.
@@ -172,6 +173,7 @@ fn answer<S: Source>(
         opening: true,
         ended: false,
         _slot: slot,
+        _connected: bearer.map(|bearer| service.connect(bearer.who.player)),
     };
     let mut response = HttpResponse::Ok();
     response
