@@ -258,7 +258,7 @@ impl Service {
         visible(&mut db, game, Some(viewer)).await?;
         let rows = store::presence(&mut db, game, viewer).await?;
         db.done();
-        let seats = self.attendance(rows);
+        let seats = self.attendance(&rows);
         if seats.is_empty() { Err(Error::Outsider) } else { Ok(seats) }
     }
 
@@ -267,11 +267,11 @@ impl Service {
         let mut db = self.database.connection().await?;
         let rows = store::presence(&mut db, game, viewer).await?;
         db.done();
-        Ok(self.attendance(rows))
+        Ok(self.attendance(&rows))
     }
 
     /// What is written, with what this process knows besides.
-    fn attendance(&self, rows: Vec<store::SeatedRow>) -> Vec<SeatPresence> {
+    fn attendance(&self, rows: &[store::SeatedRow]) -> Vec<SeatPresence> {
         let attendance = |row: &store::SeatedRow| {
             if row.blocks_viewer {
                 Attendance::Hidden
