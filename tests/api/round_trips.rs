@@ -58,6 +58,7 @@ impl Proxy {
             "heartbeat",
             "from process",
             "connected",
+            "pg_notify",
             "into heard",
             "from due",
             "update due",
