@@ -195,6 +195,7 @@ fn own_problems(operation: &str) -> &'static [ProblemCode] {
         "stream_group" => &[C::GroupNotFound, C::CursorAhead, C::TooManyStreams, C::NotAcceptable],
         "stream_game" => &[C::GameNotFound, C::CursorAhead, C::TooManyStreams, C::NotAcceptable],
         "stream_me" => &[C::TooManyStreams, C::NotAcceptable],
+        "get_presence" => &[C::GameNotFound, C::NotSeated],
         "get_game" | "preview_game" | "get_record" => &[C::GameNotFound],
         "create_move" => &[
             C::GameNotFound,

@@ -24,7 +24,7 @@ impl From<service::Error> for Failure {
             E::PasswordNeeded => {
                 return Self::field(ProblemCode::InvalidValue, "/password", error.to_string());
             }
-            E::NotSeated => ProblemCode::NotSeated,
+            E::NotSeated | E::Outsider => ProblemCode::NotSeated,
             E::NotMember => ProblemCode::NotMember,
             E::NotHost => ProblemCode::NotHost,
             E::GroupFull => ProblemCode::GroupFull,

@@ -28,6 +28,7 @@ mod outlook;
 mod personal_tokens;
 mod play;
 mod players;
+mod presence;
 mod preview;
 mod privacy;
 mod problem;
@@ -108,6 +109,7 @@ pub fn operations(config: &mut ServiceConfig) {
         .service(streams::stream_group)
         .service(streams::stream_me)
         .service(streams::create_stream_token)
+        .service(presence::get_presence)
         .service(play::create_move)
         .service(play::resign_game)
         .service(play::leave_game)

@@ -1,6 +1,6 @@
 //! Players whom a player does not want to meet.
 
-use super::{Error, Result, Service};
+use super::{Error, Result, Service, Topic};
 use crate::ids::PlayerId;
 use crate::store::{self, BlockRow};
 
@@ -27,7 +27,10 @@ impl Service {
         store::lock_open_tickets(&mut tx, &both).await?;
         store::insert_block(&mut tx, player, blocked, MOST).await?;
         store::block(&mut tx, player, blocked).await?.ok_or(Error::TooManyBlocks { most: MOST })?;
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        // Who is blocked is told of the player's presence no more.
+        self.news.tell(Topic::Presence(player), 0);
+        Ok(())
     }
 
     /// Ends a block. Repeating it changes nothing.
@@ -38,6 +41,7 @@ impl Service {
         let mut db = self.database.connection().await?;
         store::delete_block(&mut db, player, blocked).await?;
         db.done();
+        self.news.tell(Topic::Presence(player), 0);
         Ok(())
     }
 

@@ -40,7 +40,11 @@ impl Service {
     pub async fn beat(&self, first: bool) -> Result<()> {
         let mut db = self.database.connection().await?;
         let (anew, now) = store::beat(&mut db, first).await?;
+        let known = store::beat_process(&mut db, self.process).await?;
         db.done();
+        if !known {
+            self.presence.write_anew();
+        }
         let ahead = (now - OffsetDateTime::now_utc()).whole_microseconds();
         self.database_ahead.store(ahead.try_into().unwrap_or_default(), Ordering::Relaxed);
         if anew > 0 {

@@ -54,6 +54,9 @@ pub enum Error {
     /// Acting in a game needs a seat in it.
     #[error("you have no seat in this game")]
     NotSeated,
+    /// Neither a seat nor the group: who is there is not the viewer's to know.
+    #[error("who is there is told to those seated and to the members of the game's group")]
+    Outsider,
     /// Acting in a group needs membership.
     #[error("you are not a member of this group")]
     NotMember,

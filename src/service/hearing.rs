@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use time::OffsetDateTime;
+
 use super::{Result, Service};
 use crate::ids::PlayerId;
 use crate::store;
@@ -22,6 +24,12 @@ impl Service {
     /// Says that `player` is there now: by a request, or by one that still waits.
     pub fn hear(&self, player: PlayerId) {
         self.hearing.lock().insert(player, Instant::now());
+    }
+
+    /// When `player` was last heard of, if that has not been written yet.
+    pub(super) fn heard_at(&self, player: PlayerId) -> Option<OffsetDateTime> {
+        let at = self.hearing.lock().get(&player).copied()?;
+        Some(self.database_time() - at.elapsed())
     }
 
     /// Writes down who has been heard of since the last time.

@@ -27,6 +27,7 @@ mod outlook;
 mod pairing;
 mod passwords;
 mod personal_tokens;
+mod presence;
 mod rated;
 mod rating_history;
 mod rematch;
@@ -50,9 +51,10 @@ pub use groups::GroupChange;
 pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::Played;
-pub use news::{Rung, Told, Topic};
+pub use news::{Found, Rung, Told, Topic};
 pub use outlook::{Outlook, SeatOutlook};
 pub use personal_tokens::{Bearer, WantedToken};
+pub use presence::{Attendance, Connected, SeatPresence};
 pub use rating_history::Statistics;
 pub use rematch::Rematch;
 pub use reviews::{Outcome, Review, Reviewable, ReviewedMove, ReviewedSeat, TurningPoint};
@@ -76,6 +78,7 @@ use hints::KeptHints;
 use news::News;
 use passwords::Passwords;
 use personal_tokens::KnownTokens;
+use presence::Presence;
 use thinking::Thinking;
 
 use crate::account::{Cost, SigningKeys};
@@ -99,6 +102,7 @@ pub struct Service {
     counted: Arc<Mutex<Option<(Instant, Counts)>>>,
     news: Arc<News>,
     hearing: Arc<Hearing>,
+    presence: Arc<Presence>,
     ended: Arc<Ended>,
     known_tokens: Arc<KnownTokens>,
     /// By what other processes know that this one sees to something.
@@ -156,6 +160,7 @@ impl Service {
             counted: Arc::default(),
             news: Arc::default(),
             hearing: Arc::default(),
+            presence: Arc::default(),
             ended: Arc::default(),
             known_tokens: Arc::default(),
             process: Uuid::now_v7(),

@@ -70,7 +70,7 @@ pub use personal_tokens::{
     NewPersonalToken, PersonalTokenRow, PresentedToken, insert_personal_token, lock_kind, personal_tokens,
     remove_personal_token, remove_personal_tokens, use_personal_token,
 };
-pub use presence::{beat, note_heard};
+pub use presence::{SeatedRow, beat, beat_process, connect, connected, disconnect, note_heard, presence};
 pub use rating_history::{Cause, HISTORY_PAGE, HistoryRow, Receipt, rating_history, receipts};
 pub use ratings::{
     LockedRating, SeatChange, insert_changes, insert_no_show, listed_seconds, lock_ratings, recent_no_shows,

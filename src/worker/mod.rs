@@ -6,6 +6,7 @@ mod computer;
 mod ended;
 mod news;
 mod pairing;
+mod presence;
 mod retention;
 
 use std::sync::Arc;
@@ -34,7 +35,8 @@ pub fn start(service: &Arc<Service>, guest_days: u32) -> JoinSet<()> {
     loops.spawn(clock::beat(service.apart(), alive));
     loops.spawn(after_the_first_beat(begun.clone(), computer::play_turns(service.clone())));
     loops.spawn(after_the_first_beat(begun.clone(), clock::watch_time(service.clone())));
-    loops.spawn(after_the_first_beat(begun, pairing::pair_players(service.clone())));
+    loops.spawn(after_the_first_beat(begun.clone(), pairing::pair_players(service.clone())));
+    loops.spawn(after_the_first_beat(begun, presence::write_presence(service.clone())));
     loops.spawn(clock::write_heard(service.clone()));
     loops.spawn(ended::read_ended(service.clone()));
     loops.spawn(news::send(service.apart()));

@@ -1,13 +1,12 @@
 //! Takes news to other processes and from them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
 use super::{ANSWERS_WITHIN, within};
-use crate::service::Service;
+use crate::service::{Found, Service};
 
 /// How often what may have been lost is looked for.
 const HEAL_EVERY: Duration = Duration::from_secs(3);
@@ -54,13 +53,13 @@ async fn listen(service: &Service) -> crate::service::Result<()> {
 
 /// Looks for what may have been lost.
 pub async fn heal(service: Arc<Service>) {
-    let mut players = HashMap::new();
+    let mut found = Found::default();
     loop {
         tokio::select! {
             () = sleep(HEAL_EVERY) => {}
             () = service.stopping.cancelled() => return,
         }
-        if let Err(error) = within(ANSWERS_WITHIN, service.heal_news(&mut players)).await {
+        if let Err(error) = within(ANSWERS_WITHIN, service.heal_news(&mut found)).await {
             tracing::warn!(error.message = error, "cannot look for news that was lost; it is tried again");
         }
     }

@@ -94,6 +94,11 @@ const NOT_TOLD: &[(&str, &str)] = &[
     ("review", "about a game, which is public, and computed from it"),
     ("season", "about a pool"),
     ("heartbeat", "about the servers"),
+    ("process", "about the servers"),
+    (
+        "connected",
+        "which streams of the caller are open at this moment: gone within seconds after they close",
+    ),
     ("_sqlx_migrations", "about the schema"),
 ];
 

@@ -49,6 +49,7 @@ mod passwords;
 mod personal_tokens;
 mod polling;
 mod positions;
+mod presence;
 mod previews;
 mod rated_games;
 mod rated_races;

@@ -54,7 +54,17 @@ impl Proxy {
     /// The round trips since the last call, without those of the loops in the background.
     pub fn taken(&self) -> Vec<String> {
         let trips = std::mem::take(&mut *self.trips.lock().unwrap());
-        let background = ["heartbeat", "into heard", "from due", "update due", "from ticket", "from session"];
+        let background = [
+            "heartbeat",
+            "from process",
+            "connected",
+            "pg_notify",
+            "into heard",
+            "from due",
+            "update due",
+            "from ticket",
+            "from session",
+        ];
         trips.into_iter().filter(|trip| !background.iter().any(|word| trip.contains(word))).collect()
     }
 }

@@ -11,6 +11,7 @@ use super::{Closing, Cursor, Form, Heartbeat, Source, answer, cursor_of};
 use crate::http::caller::Viewer;
 use crate::http::limits::open_stream;
 use crate::http::objects::{Event, Game};
+use crate::http::presence::PresenceMessage;
 use crate::http::problem::{Failure, ProblemCode};
 use crate::ids::GameId;
 use crate::service::{Error, GameNews, GameStream, Rung, Service, Told, Topic};
@@ -56,6 +57,7 @@ pub enum ResetType {
     ("move" = "#/components/schemas/Event"), ("resign" = "#/components/schemas/Event"),
     ("leave" = "#/components/schemas/Event"), ("return" = "#/components/schemas/Event"),
     ("abort" = "#/components/schemas/Event"), ("reset" = "#/components/schemas/GameReset"),
+    ("presence" = "#/components/schemas/PresenceMessage"),
     ("heartbeat" = "#/components/schemas/Heartbeat"), ("closing" = "#/components/schemas/Closing"))))]
 #[expect(dead_code, reason = "for the document: each is written where it arises")]
 pub enum GameMessage {
@@ -63,6 +65,8 @@ pub enum GameMessage {
     Event(Event),
     /// Only first, and only when the cursor lay beyond the end.
     Reset(GameReset),
+    /// Who is there, for those seated and the members of the game's group: first, and whenever it has changed.
+    Presence(PresenceMessage),
     /// Every 15 seconds, and first.
     Heartbeat(Heartbeat),
     /// The server ends the stream.
@@ -76,7 +80,8 @@ pub enum GameMessage {
 /// where it was), or as lines of JSON with `Accept: application/x-ndjson`. Every message has a `type`; heartbeats are
 /// events named `heartbeat`, everything else arrives as `message`. A cursor beyond the last event is refused if the URL
 /// says so, and answered with `reset` if a browser sends it. 204: the game is over and has no event after the cursor,
-/// which also tells browsers not to come back.
+/// which also tells browsers not to come back. While the game is running, those seated and the members of its group are
+/// also told who is there, in messages of the type `presence`, which have no `id`.
 #[utoipa::path(tag = "streams", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game."), From,
         ("Last-Event-ID" = Option<String>, Header, pattern = "^[0-9]*$", max_length = 10,
@@ -121,6 +126,9 @@ impl Source for Log {
         if let Some(game) = self.reset.take() {
             let reset = GameReset { kind: ResetType::Reset, game: Game::from(&*game) };
             return Ok(Some(form.numbered(game.seq, &reset).into()));
+        }
+        if let Some(seats) = self.events.presence().await? {
+            return Ok(Some(form.message(None, &PresenceMessage::from(&*seats)).into()));
         }
         let told = self.events.next().await?;
         Ok(told.map(|told| form.event(told.view.row.seq, wire(&told), self.service.database_time())))

@@ -32,7 +32,7 @@ use utoipa::ToSchema;
 use super::frame::HeadOnly;
 use super::problem::{Failure, ProblemCode};
 use crate::account::Credential;
-use crate::service::{Bearer, Error, Rung, Service, Topic};
+use crate::service::{Bearer, Connected, Error, Rung, Service, Topic};
 use form::Form;
 
 /// How often there is something to read, whatever happens.
@@ -121,6 +121,7 @@ struct Live<S> {
     opening: bool,
     ended: bool,
     _slot: Slot,
+    _connected: Option<Connected>,
 }
 
 /// The cursor of a request: what a browser sends by itself when it comes back, else what the URL says.
@@ -176,6 +177,7 @@ fn answer<S: Source>(
         opening: true,
         ended: false,
         _slot: slot,
+        _connected: bearer.map(|bearer| service.connect(bearer.who.player)),
     };
     let mut response = HttpResponse::Ok();
     response

@@ -1,6 +1,6 @@
 //! News on its way between processes: sent in batches, heard, and made good where it was lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::{Hint, KEPT_FOR, News, Topic, lock};
+use crate::ids::PlayerId;
 use crate::service::{Result, Service};
 use crate::store;
 
@@ -15,6 +16,14 @@ use crate::store;
 const GATHERED_FOR: Duration = Duration::from_millis(4);
 /// How many hints fit into one notification (8,000 bytes).
 const HINTS: usize = 180;
+
+/// What healing found the last time of what has no cursor.
+#[derive(Default)]
+pub struct Found {
+    players: HashMap<Uuid, String>,
+    /// Whether those were connected whose presence somebody follows.
+    connected: HashMap<PlayerId, bool>,
+}
 
 impl News {
     /// What listens to something that can be looked up: how far it was told to go, by id.
@@ -91,7 +100,7 @@ impl Service {
     /// # Errors
     /// When the database fails.
     pub async fn make_up_for_news(&self) -> Result<()> {
-        self.heal_news(&mut HashMap::new()).await?;
+        self.heal_news(&mut Found::default()).await?;
         self.news.ring_all(|topic| {
             matches!(topic, Topic::Player(_) | Topic::Group(_) | Topic::Presence(_) | Topic::Credential(_))
         });
@@ -99,11 +108,11 @@ impl Service {
     }
 
     /// Looks up what somebody here listens to, as a notification may be lost, or never be sent by a process that dies.
-    /// `players` is what was found of them the last time.
+    /// `found` is what was found the last time.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn heal_news(&self, players: &mut HashMap<Uuid, String>) -> Result<()> {
+    pub async fn heal_news(&self, found: &mut Found) -> Result<()> {
         self.news.forget_told();
         let games = self.news.followed(|topic| match topic {
             Topic::Game(id) => Some(id.uuid()),
@@ -143,14 +152,30 @@ impl Service {
         }
         if !listeners.is_empty() {
             let ids: Vec<Uuid> = listeners.into_iter().map(|(id, _)| id).collect();
-            let found = store::marks_of_players(&mut db, &ids).await?;
-            let earlier = std::mem::take(players);
-            for (id, mark) in found {
+            let marks = store::marks_of_players(&mut db, &ids).await?;
+            let earlier = std::mem::take(&mut found.players);
+            for (id, mark) in marks {
                 // Of whom nothing was known something may have been missed already.
                 if earlier.get(&id.uuid()) != Some(&mark) {
                     self.news.ring(Hint { topic: Topic::Player(id), seq: 0 });
                 }
-                players.insert(id.uuid(), mark);
+                found.players.insert(id.uuid(), mark);
+            }
+        }
+        let watched = self.news.followed(|topic| match topic {
+            Topic::Presence(id) => Some(id.uuid()),
+            _ => None,
+        });
+        let earlier = std::mem::take(&mut found.connected);
+        if !watched.is_empty() {
+            let ids: Vec<Uuid> = watched.into_iter().map(|(id, _)| id).collect();
+            let connected: HashSet<PlayerId> = store::connected(&mut db, &ids).await?.into_iter().collect();
+            for id in ids.into_iter().map(PlayerId::from) {
+                let now = connected.contains(&id);
+                // Whoever has been watched for less than a round may have come or gone meanwhile.
+                if found.connected.insert(id, now).is_none() && earlier.get(&id) != Some(&now) {
+                    self.news.ring(Hint { topic: Topic::Presence(id), seq: 0 });
+                }
             }
         }
         db.done();

@@ -5,6 +5,7 @@
 mod healing;
 mod hint;
 
+pub use healing::Found;
 pub use hint::Topic;
 
 use std::collections::{HashMap, VecDeque};

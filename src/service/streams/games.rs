@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::ids::{GameId, PlayerId};
 use crate::service::events::history;
 use crate::service::news::{Listening, Rung, Told, Topic};
-use crate::service::{Result, Service};
+use crate::service::{Result, SeatPresence, Service};
 use crate::store::StoredGame;
 
 /// How many events are read ahead for a reader who is behind.
@@ -23,6 +23,18 @@ pub struct GameStream {
     ahead: VecDeque<Arc<Told>>,
     listening: Listening,
     over: bool,
+    /// For those who are told who is there.
+    watch: Option<Box<Watch>>,
+}
+
+/// Who is there, as far as the viewer has been told.
+struct Watch {
+    viewer: PlayerId,
+    /// Those seated besides the viewer, who is there as long as this is read.
+    others: Vec<PlayerId>,
+    told: Vec<SeatPresence>,
+    /// Whether that may have changed.
+    stale: bool,
 }
 
 /// With what a stream begins.
@@ -45,7 +57,7 @@ impl Service {
         let listening = self.news.listen([Topic::Game(id)]);
         let game = self.game(viewer, id).await?;
         let over = game.game.is_over();
-        let stream = GameStream {
+        let mut stream = GameStream {
             service: self.clone(),
             viewer,
             id,
@@ -53,7 +65,11 @@ impl Service {
             ahead: VecDeque::new(),
             listening,
             over: over && cursor >= game.seq,
+            watch: None,
         };
+        if !over {
+            stream.watch(&game);
+        }
         stream.listening.looked_up(Topic::Game(id), game.seq);
         Ok(if cursor > game.seq {
             GameNews::Reset(Box::new(game), stream)
@@ -66,6 +82,42 @@ impl Service {
 }
 
 impl GameStream {
+    /// Begins to look who is there, if that may be the viewer's to know: what is told of it says.
+    fn watch(&mut self, game: &StoredGame) {
+        let Some(viewer) = self.viewer else { return };
+        let people = || game.seats.iter().filter_map(|seat| Some(seat.person()?.id));
+        if game.group.is_some() || people().any(|person| person == viewer) {
+            let others: Vec<PlayerId> = people().filter(|person| *person != viewer).collect();
+            for person in &others {
+                self.listening.add(Topic::Presence(*person));
+            }
+            self.watch = Some(Box::new(Watch { viewer, others, told: Vec::new(), stale: true }));
+        }
+    }
+
+    /// Who is there, first and whenever it has changed; only for those seated and the members of the game's group.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn presence(&mut self) -> Result<Option<Vec<SeatPresence>>> {
+        if self.over {
+            return Ok(None);
+        }
+        let Some(watch) = self.watch.as_mut().filter(|watch| watch.stale) else { return Ok(None) };
+        watch.stale = false;
+        let seats = Box::pin(self.service.presence_now(watch.viewer, self.id)).await?;
+        if seats.is_empty() {
+            for person in self.watch.take().iter().flat_map(|watch| &watch.others) {
+                self.listening.remove(Topic::Presence(*person));
+            }
+            return Ok(None);
+        }
+        let news =
+            seats.len() != watch.told.len() || seats.iter().zip(&watch.told).any(|(a, b)| a.differs(b));
+        watch.told.clone_from(&seats);
+        Ok(news.then_some(seats))
+    }
+
     /// The next event, if it is there already or can be read; `None` when there is none yet, see [`Self::news`].
     ///
     /// # Errors
@@ -105,11 +157,14 @@ impl GameStream {
         self.listening.add(topic);
     }
 
-    /// Looks whether the viewer may still see the game, if that may have changed.
+    /// Looks whether the viewer may still see the game, if that may have changed, and notes whether to look who is there.
     ///
     /// # Errors
     /// `GameNotFound` if not.
-    pub async fn look(&self, rung: Rung) -> Result<()> {
+    pub async fn look(&mut self, rung: Rung) -> Result<()> {
+        if let Some(watch) = &mut self.watch {
+            watch.stale |= rung.like(Topic::Presence(watch.viewer));
+        }
         if rung.like(Topic::Sight(self.id)) {
             Box::pin(self.service.game(self.viewer, self.id)).await?;
         }

@@ -84,11 +84,11 @@ impl Stream {
         }
     }
 
-    /// The next message that is no heartbeat.
+    /// The next message that is neither a heartbeat nor about who is there, which come at any time.
     pub async fn next(&mut self) -> Option<Message> {
         loop {
             let message = self.any().await?;
-            if message.data["type"] != "heartbeat" {
+            if message.data["type"] != "heartbeat" && message.data["type"] != "presence" {
                 return Some(message);
             }
         }
@@ -97,7 +97,7 @@ impl Stream {
     /// The next message of this type; others are passed over.
     pub async fn next_like(&mut self, kind: &str) -> Message {
         loop {
-            let message = self.next().await.expect("the stream goes on");
+            let message = self.any().await.expect("the stream goes on");
             if message.data["type"] == kind {
                 return message;
             }
