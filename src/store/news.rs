@@ -93,9 +93,7 @@ pub async fn marks_of_players(db: &mut PgConnection, ids: &[Uuid]) -> Result<Vec
                   md5(concat_ws(' ',
                       array(select s.game_id from seat s where s.player_id = p.id order by s.game_id desc limit 5),
                       (select row(t.id, t.status) from ticket t where t.player_id = p.id and t.open),
-                      array(select row(pg.id, pg.variant, pg.options, pg.private, pg.game_id,
-                                       array(select row(o.id, o.host) from group_member o
-                                             where o.group_id = pg.id order by o.position))
+                      array(select row(pg.id, pg.seq)
                             from group_member m join play_group pg on pg.id = m.group_id
                             where m.player_id = p.id order by pg.id))) as "mark!"
            from unnest($1::uuid[]) as p (id)"#,

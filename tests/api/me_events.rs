@@ -129,27 +129,23 @@ fn each_turn_of_a_player_is_told_once_with_the_seq_that_the_move_names() {
         assert_eq!(number(&his.next("your_turn").await["seq"]), 2);
         ben.sow(id, 0, 2).await.ok(200);
         assert_eq!(number(&hers.next("your_turn").await["seq"]), 3, "nothing was told of his turn");
-        // Nobody is told that it is the turn of who has left; who is back is told anew.
-        ana.act(id, "leave").await.ok(200);
-        ana.act(id, "return").await.ok(200);
-        loop {
-            let turn = hers.next("your_turn").await;
-            let now = ana.game(id).await;
-            if now["seq"] == turn["seq"] {
-                break;
-            }
-        }
+        // It is still hers, but the move has to name another number.
+        ben.act(id, "leave").await.ok(200);
+        assert_eq!(number(&hers.next("your_turn").await["seq"]), 4);
+        ben.act(id, "return").await.ok(200);
+        assert_eq!(number(&hers.next("your_turn").await["seq"]), 5);
         ana.act(id, "resign").await.ok(200);
-        let ended = loop {
-            let message = hers.message().await;
-            if message["type"] != "your_turn" {
-                break message;
-            }
-        };
+        let ended = hers.next("game_ended").await;
         let seat = usize::from(game["to_move"] == 1);
         let places = if seat == 0 { json!([2, 1]) } else { json!([1, 2]) };
         let expected = json!({ "type": "game_ended", "game_id": id, "end_reason": "resigned", "places": places, "place": 2 });
         assert_eq!(ended, expected);
+        // Nobody is told that it is the turn of who has left; who is back is told anew.
+        let game = solo(&ana).await;
+        hers.expect(["game_started", "your_turn"]).await;
+        ana.act(text(&game["id"]), "leave").await.ok(200);
+        ana.act(text(&game["id"]), "return").await.ok(200);
+        assert_eq!(number(&hers.next("your_turn").await["seq"]), 2);
     });
 }
 
@@ -351,7 +347,10 @@ fn what_no_process_tells_is_found_all_the_same() {
         let sql = "insert into group_member (id, group_id, player_id) select gen_random_uuid(), id, $1::text::uuid from play_group";
         sqlx::query(sql).bind(&ana.id).execute(&mut database).await.unwrap();
         assert_eq!(hers.next("group_changed").await["group"]["id"], group["id"]);
-        sqlx::query("update play_group set private = true").execute(&mut database).await.unwrap();
+        sqlx::query("update play_group set private = true, seq = seq + 1")
+            .execute(&mut database)
+            .await
+            .unwrap();
         assert_eq!(hers.next("group_changed").await["group"]["private"], true);
 
         // A game that has begun and ended before anybody looked.

@@ -30,7 +30,8 @@ pub struct MeStream {
     listening: Listening,
     games: HashMap<GameId, SeenGame>,
     ticket: Option<(TicketId, TicketStatus)>,
-    groups: Vec<GroupRow>,
+    /// How far the log of each goes.
+    groups: HashMap<GroupId, i32>,
     /// Found when the stream began.
     snapshot: Option<(Vec<Concern>, OffsetDateTime)>,
     looked_at: Instant,
@@ -96,7 +97,7 @@ impl Service {
             listening: self.news.listen([Topic::Player(player)]),
             games: HashMap::new(),
             ticket: None,
-            groups: Vec::new(),
+            groups: HashMap::new(),
             snapshot: None,
             looked_at: Instant::now(),
             looked_up_to: self.database_time(),
@@ -152,7 +153,7 @@ impl MeStream {
             None => None,
         };
         self.ticket = ticket.as_ref().map(|ticket| (ticket.row.id, ticket.row.status));
-        self.groups.clone_from(&groups);
+        self.groups = groups.iter().map(|group| (group.id, group.seq)).collect();
         Ok((vec![Concern::Snapshot { games, groups, ticket }], now))
     }
 
@@ -175,7 +176,7 @@ impl MeStream {
             // As ids begin with the milliseconds.
             before: Uuid::from_u128(u128::from(before) << 80),
             ticket: self.ticket.map(|(id, _)| id),
-            groups: self.groups.iter().map(|group| group.id.uuid()).collect(),
+            groups: self.groups.keys().map(|id| id.uuid()).collect(),
         };
         let concerns = loop {
             self.rung = false;
@@ -195,6 +196,9 @@ impl MeStream {
         };
         for game in concerns.games.iter().filter(|game| game.end.is_none()) {
             self.listening.looked_up(Topic::Game(game.id), game.seq);
+        }
+        for group in &concerns.groups {
+            self.listening.looked_up(Topic::Group(group.id), group.seq);
         }
         self.looked_at = Instant::now();
         self.looked_up_to = concerns.now;
@@ -242,16 +246,16 @@ impl MeStream {
     }
 
     fn compare_groups(&mut self, groups: Vec<GroupRow>, concerns: &mut Vec<Concern>) {
-        let before = std::mem::replace(&mut self.groups, groups);
-        for group in &self.groups {
-            if !before.iter().any(|earlier| alike(earlier, group)) {
-                concerns.push(Concern::GroupChanged(group.clone()));
+        let mut before = std::mem::take(&mut self.groups);
+        for group in groups {
+            self.groups.insert(group.id, group.seq);
+            if before.remove(&group.id) != Some(group.seq) {
+                concerns.push(Concern::GroupChanged(group));
             }
         }
-        for earlier in before.iter().filter(|earlier| self.groups.iter().all(|group| group.id != earlier.id))
-        {
-            self.listening.remove(Topic::Group(earlier.id));
-            concerns.push(Concern::GroupLeft(earlier.id));
+        for id in before.into_keys() {
+            self.listening.remove(Topic::Group(id));
+            concerns.push(Concern::GroupLeft(id));
         }
     }
 
@@ -267,10 +271,4 @@ impl SeenGame {
     fn of(game: &SeatedGame) -> Self {
         Self { over: game.end.is_some(), turn: game.own_turn.then_some(game.seq) }
     }
-}
-
-/// Whether a group shows the same as it did.
-fn alike(a: &GroupRow, b: &GroupRow) -> bool {
-    // Whether its game is running is told of the game; a new name is no event.
-    (a.id, a.seq, &a.members) == (b.id, b.seq, &b.members)
 }
