@@ -94,6 +94,16 @@ pub fn document() -> Value {
             tell_scope(operation);
         }
     }
+    // What a message may be is said where it is described: only what is nothing but a reference can be told apart.
+    for schema in
+        document["components"]["schemas"].as_object_mut().into_iter().flat_map(|all| all.values_mut())
+    {
+        if schema.get("discriminator").is_some() {
+            for kind in schema["oneOf"].as_array_mut().into_iter().flatten() {
+                kind.as_object_mut().map(|kind| kind.remove("description"));
+            }
+        }
+    }
     // The derive has no words for the bounds of an inner list.
     let sides = &mut document["components"]["schemas"]["Position"]["properties"]["pits"]["items"];
     sides["minItems"] = 1.into();
