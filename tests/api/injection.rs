@@ -2,16 +2,11 @@
 //! request can hold a text. They stay texts: the database keeps its shape and what others have, and no line of the log
 //! of a real server process is made by them.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
-
 use reqwest::Method;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
-use sqlx::ConnectOptions;
 
-use crate::harness::{Answer, KEY, PASSWORD, Player, TestServer, raw_at, test, text};
+use crate::harness::{Answer, PASSWORD, Player, Program, TestServer, raw_at, test, text};
 use crate::operations::{Document, Operation, World};
 use crate::strangers::rows;
 
@@ -44,76 +39,21 @@ fn attacks() -> Vec<String> {
     texts.iter().map(|text| format!("{MARK}{text}")).collect()
 }
 
-/// The server as a program, everything that it logs kept.
-struct Program {
-    child: Child,
-    url: String,
-    /// Reads until it ends.
-    log: Option<JoinHandle<Vec<String>>>,
-}
-
-impl Program {
-    /// On the database of a server of the tests.
-    fn on(server: &TestServer, log_filter: &str) -> Self {
-        // At run time: a copy of this test may be run with a copy of the program.
-        let path = std::env::var_os("CARGO_BIN_EXE_mancala-server").expect("cargo sets it");
-        let database = server.database_options().to_url_lossy();
-        let mut child = Command::new(path)
-            .args(["--listen", "127.0.0.1:0", "--address-limit", "0"])
-            .env("MANCALA_LIMITS", "sign-in=0,creating=0,playing=0,reading=0,analysis=0")
-            .env("DATABASE_URL", database.as_str())
-            .env("MANCALA_JWT_KEYS", KEY)
-            .env("MANCALA_LOG", log_filter)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap()).split(b'\n');
-        let mut url = None;
-        while url.is_none() {
-            let line = said.next().expect("the server says where it listens").unwrap();
-            let line = String::from_utf8(line).unwrap();
-            url = line
-                .split("listens on ")
-                .nth(1)
-                .map(|rest| rest.split([' ', '"']).next().unwrap().to_owned());
-        }
-        let rest = said.map_while(Result::ok);
-        let log = std::thread::spawn(move || {
-            rest.map(|line| String::from_utf8(line).expect("the log is UTF-8")).collect()
-        });
-        Self { child, url: url.unwrap(), log: Some(log) }
-    }
-
-    /// Ends it, and looks at every line that it has logged.
-    fn end_and_judge(mut self, least: usize) {
-        nix::sys::signal::kill(
-            nix::unistd::Pid::from_raw(self.child.id().try_into().unwrap()),
-            nix::sys::signal::Signal::SIGTERM,
-        )
-        .unwrap();
-        assert!(self.child.wait().unwrap().success());
-        let log = self.log.take().unwrap().join().unwrap();
-        assert!(log.len() >= least, "{} lines only", log.len());
-        for line in &log {
-            let mut told: Value =
-                serde_json::from_str(line).unwrap_or_else(|_| panic!("no line of ours: {line:?}"));
-            // The id of a request is its caller's to choose.
-            told["span"]["request.id"] = Value::Null;
-            assert!(told["level"].is_string() && told["timestamp"].is_string(), "{line}");
-            assert!(!line.chars().any(|c| c.is_control() || c == '\u{2028}'), "{line:?}");
-            // What libraries trace is escaped; what the service says has nothing of it at all.
-            let ours = text(&told["target"]).starts_with("mancala_server") || told["level"] != "TRACE";
-            assert!(!ours || !told.to_string().contains(MARK), "{line}");
-            assert_ne!(told["message"], "forged", "{line}");
-        }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // A test that failed leaves nothing running; of one that did not, it has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// Ends a program, and looks at every line that it has logged.
+fn end_and_judge(program: Program, least: usize) {
+    let log = program.end();
+    assert!(log.len() >= least, "{} lines only", log.len());
+    for line in &log {
+        let mut told: Value =
+            serde_json::from_str(line).unwrap_or_else(|_| panic!("no line of ours: {line:?}"));
+        // The id of a request is its caller's to choose.
+        told["span"]["request.id"] = Value::Null;
+        assert!(told["level"].is_string() && told["timestamp"].is_string(), "{line}");
+        assert!(!line.chars().any(|c| c.is_control() || c == '\u{2028}'), "{line:?}");
+        // What libraries trace is escaped; what the service says has nothing of it at all.
+        let ours = text(&told["target"]).starts_with("mancala_server") || told["level"] != "TRACE";
+        assert!(!ours || !told.to_string().contains(MARK), "{line}");
+        assert_ne!(told["message"], "forged", "{line}");
     }
 }
 
@@ -332,7 +272,7 @@ fn a_text_in_any_place_of_a_request_stays_a_text() {
         bystander.post("/v1/groups", json!({ "variant": "kalah", "private": true })).await.ok(201);
         let (before, shape_before) = (rows(server).await, shape(server).await);
         let (document, world) = (Document::of(server).await, World::new(server).await);
-        let program = Program::on(server, "trace");
+        let program = Program::on(server, "127.0.0.1:0", "trace");
         let address = program.url.strip_prefix("http://").unwrap().to_owned();
         let tried = in_bodies(&document, &world, &program.url).await
             + in_addresses(&document, &world, &program.url).await
@@ -343,7 +283,7 @@ fn a_text_in_any_place_of_a_request_stays_a_text() {
         let lost: Vec<_> = before.difference(&after).collect();
         assert!(lost.is_empty(), "{lost:#?}");
         assert_eq!(bystander.get("/v1/me").await.ok(200)["username"], "bystander");
-        program.end_and_judge(tried);
+        end_and_judge(program, tried);
     });
 }
 

@@ -72,6 +72,7 @@ mod streams;
 mod thinking;
 mod tickets;
 mod tokens;
+mod torture;
 mod transport;
 mod turn_left;
 mod variants;

@@ -51,9 +51,14 @@ impl Proxy {
         Self { options: options.ssl_mode(PgSslMode::Disable), trips }
     }
 
+    /// All round trips since the last call.
+    pub fn all_taken(&self) -> Vec<String> {
+        std::mem::take(&mut *self.trips.lock().unwrap())
+    }
+
     /// The round trips since the last call, without those of the loops in the background.
     pub fn taken(&self) -> Vec<String> {
-        let trips = std::mem::take(&mut *self.trips.lock().unwrap());
+        let trips = self.all_taken();
         let background = [
             "heartbeat",
             "from process",

@@ -2,11 +2,13 @@
 //! migrated template and one server for each test.
 
 mod client;
+mod program;
 mod ranked;
 mod secrets;
 mod stream;
 
 pub use client::{Answer, PASSWORD, Player, at_once, number, of_seats, play_on, play_out, raw, raw_at, text};
+pub use program::Program;
 pub use ranked::Table;
 pub use stream::Stream;
 

@@ -65,6 +65,13 @@ impl Stream {
         }
     }
 
+    /// The stream that an answer is, if it is one.
+    pub fn of(response: Response) -> Option<Self> {
+        let kind = response.headers().get("content-type")?.to_str().unwrap().to_owned();
+        let lines = kind == "application/x-ndjson";
+        (lines || kind == "text/event-stream").then_some(Self { response, lines, unread: Vec::new() })
+    }
+
     /// A header of the answer.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.response.headers().get(name).map(|value| value.to_str().unwrap())
