@@ -3,6 +3,8 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
 mod client;
+#[path = "client/server.rs"]
+mod server;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,7 +17,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use client::Client;
-use client::server::{self, Own};
+use server::Own;
 
 const PLAYERS: i32 = 100_000;
 const MEASURE: Duration = Duration::from_secs(12);

@@ -4,6 +4,8 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
 mod client;
+#[path = "client/server.rs"]
+mod server;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +18,7 @@ use mancala_server::embedded::Cluster;
 use serde_json::{Value, json};
 
 use client::Client;
-use client::server::Own;
+use server::Own;
 
 const CLIENTS: usize = 32;
 const ROUNDS: usize = 3;

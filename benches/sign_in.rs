@@ -6,6 +6,8 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
 mod client;
+#[path = "client/server.rs"]
+mod server;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -15,7 +17,7 @@ use rand::seq::SliceRandom;
 use serde_json::json;
 
 use client::Client;
-use client::server::Own;
+use server::Own;
 
 const TRIES: usize = 200;
 

@@ -267,3 +267,23 @@ fn cors(origins: &[String]) -> Cors {
         origins.fold(cors, |cors, origin| cors.allowed_origin(origin))
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use socket2::SockRef;
+
+    use super::{TAKEN_WITHIN, UNSENT, give_up_on_silence};
+
+    #[test]
+    fn what_comes_in_by_a_listener_inherits_its_limits() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        give_up_on_silence(&listener).unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let socket = SockRef::from(&accepted);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(TAKEN_WITHIN));
+        assert_eq!(socket.tcp_notsent_lowat().unwrap(), UNSENT);
+    }
+}

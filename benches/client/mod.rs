@@ -1,7 +1,5 @@
 //! An HTTP client for benchmarks, with no more of HTTP than they need: a full one would cost more than the service.
 
-pub mod server;
-
 use std::net::SocketAddr;
 
 use serde_json::Value;
