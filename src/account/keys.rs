@@ -42,6 +42,16 @@ pub enum Credential {
     Token(PersonalTokenId),
 }
 
+impl Credential {
+    /// The id of whichever it is.
+    pub fn id(self) -> Uuid {
+        match self {
+            Self::Session(session) => session.uuid(),
+            Self::Token(token) => token.uuid(),
+        }
+    }
+}
+
 impl Identity {
     /// A player on a device.
     pub fn on(player: PlayerId, session: SessionId) -> Self {

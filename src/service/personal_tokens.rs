@@ -119,10 +119,7 @@ impl Service {
 
     /// Whether a session or a personal token has ended, as far as this process has heard.
     pub fn has_ended(&self, credential: Credential) -> bool {
-        self.ended.contains(match credential {
-            Credential::Session(session) => session.uuid(),
-            Credential::Token(token) => token.uuid(),
-        })
+        self.ended.contains(credential.id())
     }
 
     async fn presented(&self, hash: TokenHash) -> Result<PresentedToken> {

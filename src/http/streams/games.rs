@@ -98,7 +98,7 @@ pub async fn stream_game(
     request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
     let form = Form::of(&request)?;
-    let (cursor, from) = cursor_of(&request, query.after_seq)?.unwrap_or((0, Cursor::OfUrl));
+    let (cursor, from) = cursor_of(&request, query.after_seq)?;
     let slot = open_stream(viewer.player(), &request)?;
     let (reset, events) = match service.game_events(viewer.player(), *id, cursor).await? {
         GameNews::Nothing => return Ok(HttpResponse::NoContent().finish()),

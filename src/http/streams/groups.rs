@@ -64,7 +64,7 @@ pub async fn stream_group(
     request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
     let form = Form::of(&request)?;
-    let (cursor, from) = cursor_of(&request, query.after_seq)?.unwrap_or((0, Cursor::OfUrl));
+    let (cursor, from) = cursor_of(&request, query.after_seq)?;
     let slot = open_stream(viewer.player(), &request)?;
     let (group, events) = service.group_events(viewer.player(), *id, cursor).await?;
     if cursor > group.seq && from == Cursor::OfUrl {

@@ -31,7 +31,6 @@ use utoipa::ToSchema;
 
 use super::frame::HeadOnly;
 use super::problem::{Failure, ProblemCode};
-use crate::account::Credential;
 use crate::service::{Bearer, Connected, Error, Rung, Service, Topic};
 use form::Form;
 
@@ -124,18 +123,18 @@ struct Live<S> {
     _connected: Option<Connected>,
 }
 
-/// The cursor of a request: what a browser sends by itself when it comes back, else what the URL says.
-fn cursor_of(request: &HttpRequest, after_seq: Option<u32>) -> Result<Option<(i32, Cursor)>, Failure> {
+/// The cursor of a request: what a browser sends by itself when it comes back, else what the URL says, else the beginning.
+fn cursor_of(request: &HttpRequest, after_seq: Option<u32>) -> Result<(i32, Cursor), Failure> {
     let invalid = |name: &str| {
         let detail = format!("{name} is a number of events, from 0 to 2147483647");
         Failure::new(ProblemCode::InvalidParameter, detail)
     };
     if let Some(value) = request.headers().get("last-event-id").filter(|value| !value.is_empty()) {
         let seq = value.to_str().ok().and_then(|text| text.parse().ok()).filter(|seq: &i32| *seq >= 0);
-        return Ok(Some((seq.ok_or_else(|| invalid("Last-Event-ID"))?, Cursor::OfBrowser)));
+        return Ok((seq.ok_or_else(|| invalid("Last-Event-ID"))?, Cursor::OfBrowser));
     }
-    let seq = after_seq.map(i32::try_from).transpose().map_err(|_| invalid("after_seq"))?;
-    Ok(seq.map(|seq| (seq, Cursor::OfUrl)))
+    let seq = i32::try_from(after_seq.unwrap_or(0)).map_err(|_| invalid("after_seq"))?;
+    Ok((seq, Cursor::OfUrl))
 }
 
 /// Where a cursor came from. A browser's comes by itself, and an error would be the end of its stream for good.
@@ -155,10 +154,7 @@ fn answer<S: Source>(
     request: &HttpRequest,
 ) -> HttpResponse {
     if let Some(bearer) = bearer {
-        source.listen_to(Topic::Credential(match bearer.who.credential {
-            Credential::Session(session) => session.uuid(),
-            Credential::Token(token) => token.uuid(),
-        }));
+        source.listen_to(Topic::Credential(bearer.who.credential.id()));
         if let Some(token) = bearer.stream_token {
             // Told before listening: older streams hear it, this one does not.
             service.replace_stream(token);

@@ -26,10 +26,11 @@ pub struct Found {
 }
 
 impl News {
-    /// What listens to something that can be looked up: how far it was told to go, by id.
-    fn followed(&self, of: impl Fn(&Topic) -> Option<Uuid>) -> Vec<(Uuid, i32)> {
+    /// What somebody listens to of such topics: their ids, and how far each was told to go.
+    fn followed(&self, like: impl Fn(&Topic) -> bool) -> (Vec<Uuid>, Vec<i32>) {
         let topics = lock(&self.topics);
-        topics.iter().filter_map(|(topic, followed)| Some((of(topic)?, followed.cursor))).collect()
+        let followed = topics.iter().filter(|(topic, _)| like(topic));
+        followed.map(|(topic, followed)| (topic.id(), followed.cursor)).unzip()
     }
 
     /// Rings everybody who listens to such a topic, for news may have been lost.
@@ -114,45 +115,29 @@ impl Service {
     /// When the database fails.
     pub async fn heal_news(&self, found: &mut Found) -> Result<()> {
         self.news.forget_told();
-        let games = self.news.followed(|topic| match topic {
-            Topic::Game(id) => Some(id.uuid()),
-            _ => None,
-        });
-        let groups = self.news.followed(|topic| match topic {
-            Topic::Group(id) => Some(id.uuid()),
-            _ => None,
-        });
-        let tickets = self.news.followed(|topic| match topic {
-            Topic::Ticket(id) => Some(id.uuid()),
-            _ => None,
-        });
-        let listeners = self.news.followed(|topic| match topic {
-            Topic::Player(id) => Some(id.uuid()),
-            _ => None,
-        });
+        let (games, cursors) = self.news.followed(|topic| matches!(topic, Topic::Game(_)));
+        let (groups, group_cursors) = self.news.followed(|topic| matches!(topic, Topic::Group(_)));
+        let (tickets, _) = self.news.followed(|topic| matches!(topic, Topic::Ticket(_)));
+        let (listeners, _) = self.news.followed(|topic| matches!(topic, Topic::Player(_)));
         let mut db = self.database.connection().await?;
         if !games.is_empty() {
-            let (ids, cursors): (Vec<Uuid>, Vec<i32>) = games.into_iter().unzip();
-            for (id, seq) in store::games_to_look_at(&mut db, &ids, &cursors).await? {
+            for (id, seq) in store::games_to_look_at(&mut db, &games, &cursors).await? {
                 self.news.ring(Hint { topic: Topic::Game(id), seq });
                 self.news.ring(Hint { topic: Topic::Sight(id), seq: 0 });
             }
         }
         if !groups.is_empty() {
-            let (ids, cursors): (Vec<Uuid>, Vec<i32>) = groups.into_iter().unzip();
-            for (id, seq) in store::groups_beyond(&mut db, &ids, &cursors).await? {
+            for (id, seq) in store::groups_beyond(&mut db, &groups, &group_cursors).await? {
                 self.news.ring(Hint { topic: Topic::Group(id), seq });
             }
         }
         if !tickets.is_empty() {
-            let ids: Vec<Uuid> = tickets.into_iter().map(|(id, _)| id).collect();
-            for id in store::tickets_that_wait_no_more(&mut db, &ids).await? {
+            for id in store::tickets_that_wait_no_more(&mut db, &tickets).await? {
                 self.news.ring(Hint { topic: Topic::Ticket(id), seq: 0 });
             }
         }
         if !listeners.is_empty() {
-            let ids: Vec<Uuid> = listeners.into_iter().map(|(id, _)| id).collect();
-            let marks = store::marks_of_players(&mut db, &ids).await?;
+            let marks = store::marks_of_players(&mut db, &listeners).await?;
             let earlier = std::mem::take(&mut found.players);
             for (id, mark) in marks {
                 // Of whom nothing was known something may have been missed already.
@@ -162,15 +147,12 @@ impl Service {
                 found.players.insert(id.uuid(), mark);
             }
         }
-        let watched = self.news.followed(|topic| match topic {
-            Topic::Presence(id) => Some(id.uuid()),
-            _ => None,
-        });
+        let (watched, _) = self.news.followed(|topic| matches!(topic, Topic::Presence(_)));
         let earlier = std::mem::take(&mut found.connected);
         if !watched.is_empty() {
-            let ids: Vec<Uuid> = watched.into_iter().map(|(id, _)| id).collect();
-            let connected: HashSet<PlayerId> = store::connected(&mut db, &ids).await?.into_iter().collect();
-            for id in ids.into_iter().map(PlayerId::from) {
+            let connected: HashSet<PlayerId> =
+                store::connected(&mut db, &watched).await?.into_iter().collect();
+            for id in watched.into_iter().map(PlayerId::from) {
                 let now = connected.contains(&id);
                 // Whoever has been watched for less than a round may have come or gone meanwhile.
                 if found.connected.insert(id, now).is_none() && earlier.get(&id) != Some(&now) {

@@ -49,6 +49,11 @@ impl Topic {
         }
     }
 
+    /// The id of what it is about.
+    pub(super) fn id(self) -> Uuid {
+        self.kind().1
+    }
+
     /// The bit of its kind.
     pub(super) const fn bit(self) -> u8 {
         match self {
