@@ -84,7 +84,7 @@ pub enum GameMessage {
 /// also told who is there, in messages of the type `presence`, which have no `id`.
 #[utoipa::path(tag = "streams", security((), ("bearer" = []), ("personal_token" = ["games:read"])),
     params(("id" = GameId, Path, description = "The game."), From,
-        ("Last-Event-ID" = Option<String>, Header, pattern = "^[0-9]*$", max_length = 10,
+        ("Last-Event-ID" = Option<String>, Header, pattern = "^[0-9]*$",
             description = "The last event that the client has.")),
     responses((status = 200, description = "The messages.", content(
             (GameMessage = "text/event-stream"), (GameMessage = "application/x-ndjson"))),

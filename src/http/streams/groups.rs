@@ -51,7 +51,7 @@ pub enum GroupMessage {
 /// once and in order, with the group as it was after it. In form and cursors it is as the stream of a game.
 #[utoipa::path(tag = "streams", security((), ("bearer" = []), ("personal_token" = ["groups"])),
     params(("id" = GroupId, Path, description = "The group."), From,
-        ("Last-Event-ID" = Option<String>, Header, pattern = "^[0-9]*$", max_length = 10,
+        ("Last-Event-ID" = Option<String>, Header, pattern = "^[0-9]*$",
             description = "The last event that the client has.")),
     responses((status = 200, description = "The messages.", content(
             (GroupMessage = "text/event-stream"), (GroupMessage = "application/x-ndjson")))))]

@@ -125,15 +125,15 @@ struct Live<S> {
 
 /// The cursor of a request: what a browser sends by itself when it comes back, else what the URL says, else the beginning.
 fn cursor_of(request: &HttpRequest, after_seq: Option<u32>) -> Result<(i32, Cursor), Failure> {
-    let invalid = |name: &str| {
-        let detail = format!("{name} is a number of events, from 0 to 2147483647");
-        Failure::new(ProblemCode::InvalidParameter, detail)
-    };
+    let invalid = |detail: &str| Failure::new(ProblemCode::InvalidParameter, detail);
     if let Some(value) = request.headers().get("last-event-id").filter(|value| !value.is_empty()) {
-        let seq = value.to_str().ok().and_then(|text| text.parse().ok()).filter(|seq: &i32| *seq >= 0);
-        return Ok((seq.ok_or_else(|| invalid("Last-Event-ID"))?, Cursor::OfBrowser));
+        let digits = value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let digits = digits.ok_or_else(|| invalid("Last-Event-ID is a number of events"))?;
+        // One that is too long is beyond the end of every log.
+        return Ok((digits.parse().unwrap_or(i32::MAX), Cursor::OfBrowser));
     }
-    let seq = i32::try_from(after_seq.unwrap_or(0)).map_err(|_| invalid("after_seq"))?;
+    let seq = i32::try_from(after_seq.unwrap_or(0));
+    let seq = seq.map_err(|_| invalid("after_seq is a number of events, from 0 to 2147483647"))?;
     Ok((seq, Cursor::OfUrl))
 }
 
