@@ -105,8 +105,19 @@ fn waiting_holds_no_connection_to_the_database() {
     test(async |server| {
         let (people, id, mover) = game(server).await;
         let waiting: Vec<_> =
-            (0..100).map(|_| poll(&people[1 - mover], &id, "after_seq=0&wait=25")).collect();
+            (0..500).map(|_| poll(&people[1 - mover], &id, "after_seq=0&wait=25")).collect();
         let_it_begin(&people[0], &id, &waiting[0]).await;
+        let mut database = server.database().await;
+        let used = "select count(*) filter (where state <> 'idle'), count(*) from pg_stat_activity
+                    where datname = current_database() and pid <> pg_backend_pid()";
+        loop {
+            let (used, open): (i64, i64) = sqlx::query_as(used).fetch_one(&mut database).await.unwrap();
+            assert!(open < 100, "{open} connections");
+            // Others than those who wait may use some for a moment.
+            if used == 0 {
+                break;
+            }
+        }
         people[mover].sow(&id, 5, 0).await.ok(200);
         for answer in waiting {
             assert_eq!(answer.await.unwrap().ok(200)["seq"], 1);
