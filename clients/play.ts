@@ -4,8 +4,6 @@ import type { components, paths } from "./generated/mancala_client.d.ts";
 
 type Game = components["schemas"]["Game"];
 
-declare const process: { env: Record<string, string | undefined> };
-
 const baseUrl = process.env["MANCALA_URL"] ?? "http://127.0.0.1:8080";
 
 /** The answer of a call that has to succeed. */
