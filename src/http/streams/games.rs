@@ -14,7 +14,7 @@ use crate::http::objects::{Event, Game};
 use crate::http::presence::PresenceMessage;
 use crate::http::problem::{Failure, ProblemCode};
 use crate::ids::GameId;
-use crate::service::{Error, GameNews, GameStream, Rung, Service, Told, Topic};
+use crate::service::{Error, GameNews, GameStream, Listening, Rung, Service, Told};
 use crate::store::StoredGame;
 
 /// From where on to read a stream.
@@ -138,16 +138,12 @@ impl Source for Log {
         self.reset.is_none() && self.events.is_over()
     }
 
-    async fn news(&self) -> Rung {
-        self.events.news().await
+    fn listening(&mut self) -> &mut Listening {
+        self.events.listening()
     }
 
     async fn look(&mut self, rung: Rung) -> Result<(), Error> {
         self.events.look(rung).await
-    }
-
-    fn listen_to(&mut self, topic: Topic) {
-        self.events.listen_to(topic);
     }
 }
 

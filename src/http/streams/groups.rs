@@ -12,7 +12,7 @@ use crate::http::limits::open_stream;
 use crate::http::objects::{Group, GroupEvent};
 use crate::http::problem::{Failure, ProblemCode};
 use crate::ids::GroupId;
-use crate::service::{Error, GroupStream, Rung, Service, Topic};
+use crate::service::{Error, GroupStream, Listening, Rung, Service};
 use crate::store::GroupRow;
 
 /// The cursor lay beyond the last event, as after a restore of the database: go on from this state.
@@ -100,16 +100,12 @@ impl Source for Log {
         false
     }
 
-    async fn news(&self) -> Rung {
-        self.events.news().await
+    fn listening(&mut self) -> &mut Listening {
+        self.events.listening()
     }
 
     async fn look(&mut self, rung: Rung) -> Result<(), Error> {
         self.events.look(rung);
         Ok(())
-    }
-
-    fn listen_to(&mut self, topic: Topic) {
-        self.events.listen_to(topic);
     }
 }

@@ -13,7 +13,7 @@ use crate::http::objects::{EndReason, Group, Variant};
 use crate::http::problem::Failure;
 use crate::http::tickets::Ticket;
 use crate::ids::{GameId, GroupId, TicketId};
-use crate::service::{Concern, Error, MeStream, Rung, Service, Topic};
+use crate::service::{Concern, Error, Listening, MeStream, Rung, Service};
 use crate::store::{SeatedGame, TicketStatus};
 
 /// How a browser says who it is.
@@ -298,17 +298,13 @@ impl Source for Concerns {
         false
     }
 
-    async fn news(&self) -> Rung {
-        self.0.news().await
+    fn listening(&mut self) -> &mut Listening {
+        self.0.listening()
     }
 
     async fn look(&mut self, rung: Rung) -> Result<(), Error> {
         self.0.look(rung);
         Ok(())
-    }
-
-    fn listen_to(&mut self, topic: Topic) {
-        self.0.listen_to(topic);
     }
 }
 

@@ -31,7 +31,7 @@ use utoipa::ToSchema;
 
 use super::frame::HeadOnly;
 use super::problem::{Failure, ProblemCode};
-use crate::service::{Bearer, Connected, Error, Rung, Service, Topic};
+use crate::service::{Bearer, Connected, Error, Listening, Rung, Service, Topic};
 use form::Form;
 
 /// How often there is something to read, whatever happens.
@@ -100,12 +100,10 @@ trait Source: 'static {
     async fn next(&mut self, form: Form) -> Result<Option<Bytes>, Error>;
     /// Whether there will be no more.
     fn is_over(&self) -> bool;
-    /// Waits until something may have happened.
-    async fn news(&self) -> Rung;
+    /// What it hears of.
+    fn listening(&mut self) -> &mut Listening;
     /// Looks at what may have happened.
     async fn look(&mut self, rung: Rung) -> Result<(), Error>;
-    /// Listens to this too.
-    fn listen_to(&mut self, topic: Topic);
 }
 
 /// A stream that is being read.
@@ -154,11 +152,11 @@ fn answer<S: Source>(
     request: &HttpRequest,
 ) -> HttpResponse {
     if let Some(bearer) = bearer {
-        source.listen_to(Topic::Credential(bearer.who.credential.id()));
+        source.listening().add(Topic::Credential(bearer.who.credential.id()));
         if let Some(token) = bearer.stream_token {
             // Told before listening: older streams hear it, this one does not.
             service.replace_stream(token);
-            source.listen_to(Topic::StreamToken(token));
+            source.listening().add(Topic::StreamToken(token));
         }
     }
     let now = Instant::now();
@@ -221,7 +219,7 @@ impl<S: Source> Live<S> {
             }
             let wake_at = self.until.map_or(self.beat_at, |until| until.min(self.beat_at));
             let rung = tokio::select! {
-                rung = self.source.news() => Some(rung),
+                rung = self.source.listening().rung() => Some(rung),
                 () = sleep_until(wake_at) => None,
                 () = self.service.stopping.cancelled() => return Some(self.close(ClosingReason::Restart)),
             };

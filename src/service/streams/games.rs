@@ -118,7 +118,7 @@ impl GameStream {
         Ok(news.then_some(seats))
     }
 
-    /// The next event, if it is there already or can be read; `None` when there is none yet, see [`Self::news`].
+    /// The next event, if it is there already or can be read; `None` when there is none yet, see [`Self::listening`].
     ///
     /// # Errors
     /// `GameNotFound` when the game is the viewer's to see no more, or the database fails.
@@ -147,14 +147,9 @@ impl GameStream {
         self.over
     }
 
-    /// Waits until something may have happened.
-    pub async fn news(&self) -> Rung {
-        self.listening.rung().await
-    }
-
-    /// Listens to something else too.
-    pub fn listen_to(&mut self, topic: Topic) {
-        self.listening.add(topic);
+    /// What it hears of.
+    pub fn listening(&mut self) -> &mut Listening {
+        &mut self.listening
     }
 
     /// Looks whether the viewer may still see the game, if that may have changed, and notes whether to look who is there.

@@ -51,7 +51,7 @@ impl Service {
 }
 
 impl GroupStream {
-    /// The next event, if it is there already; `None` when there is none yet, see [`Self::news`].
+    /// The next event, if it is there already; `None` when there is none yet, see [`Self::listening`].
     ///
     /// # Errors
     /// `GroupNotFound` when the group is the viewer's to see no more, or the database fails.
@@ -72,18 +72,13 @@ impl GroupStream {
         Ok(())
     }
 
-    /// Waits until something may have happened.
-    pub async fn news(&self) -> Rung {
-        self.listening.rung().await
+    /// What it hears of.
+    pub fn listening(&mut self) -> &mut Listening {
+        &mut self.listening
     }
 
     /// Looks at what may have happened.
     pub fn look(&mut self, rung: Rung) {
         self.look |= rung.like(Topic::Group(self.known.id));
-    }
-
-    /// Listens to something else too.
-    pub fn listen_to(&mut self, topic: Topic) {
-        self.listening.add(topic);
     }
 }

@@ -109,7 +109,7 @@ impl Service {
 }
 
 impl MeStream {
-    /// What has changed, with the time at which that was so; `None` when nothing has, see [`Self::news`].
+    /// What has changed, with the time at which that was so; `None` when nothing has, see [`Self::listening`].
     ///
     /// # Errors
     /// When the database fails, or there is too much to follow.
@@ -125,14 +125,9 @@ impl MeStream {
         Ok(Some((concerns, now)).filter(|(concerns, _)| !concerns.is_empty()))
     }
 
-    /// Waits until something may have happened.
-    pub async fn news(&self) -> Rung {
-        self.listening.rung().await
-    }
-
-    /// Listens to something else too.
-    pub fn listen_to(&mut self, topic: Topic) {
-        self.listening.add(topic);
+    /// What it hears of.
+    pub fn listening(&mut self) -> &mut Listening {
+        &mut self.listening
     }
 
     /// Notes what there may be news of.
