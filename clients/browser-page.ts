@@ -1,24 +1,11 @@
 // Plays two games in a browser, one of them in a private group, reads every kind of stream with EventSource meanwhile, and
 // tells browser.ts, which serves this page and cuts the streams, whether each came whole.
 import createClient from "openapi-fetch";
+import { assert, ok } from "./calls.js";
 import type { components, paths } from "./generated/mancala_client.d.ts";
 
 type Schemas = components["schemas"];
 type Tokens = Schemas["SignedIn"];
-
-/** The answer of a call that has to succeed. */
-function ok<T>(answer: { data?: T; error?: Schemas["Problem"]; response: Response }): T {
-  if (answer.data === undefined) {
-    throw new Error(`${answer.response.url}: ${answer.response.status} ${answer.error?.code}: ${answer.error?.detail}`);
-  }
-  return answer.data;
-}
-
-function assert(condition: boolean, otherwise: string): asserts condition {
-  if (!condition) {
-    throw new Error(otherwise);
-  }
-}
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

@@ -43,6 +43,7 @@ const files: Record<string, [type: string, content: string]> = {
      <script type="module" src="/page.js"></script>`,
   ],
   "/page.js": ["text/javascript", readFileSync(new URL("browser-page.js", import.meta.url), "utf8")],
+  "/calls.js": ["text/javascript", readFileSync(new URL("calls.js", import.meta.url), "utf8")],
   "/fetch.js": ["text/javascript", readFileSync(new URL(import.meta.resolve("openapi-fetch")), "utf8")],
 };
 

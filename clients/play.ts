@@ -1,24 +1,11 @@
 // Plays a whole game against the easy computer with openapi-fetch and the types that openapi-typescript generated.
 import createClient from "openapi-fetch";
+import { assert, ok } from "./calls.js";
 import type { components, paths } from "./generated/mancala_client.d.ts";
 
 type Game = components["schemas"]["Game"];
 
 const baseUrl = process.env["MANCALA_URL"] ?? "http://127.0.0.1:8080";
-
-/** The answer of a call that has to succeed. */
-function ok<T>(answer: { data?: T; error?: components["schemas"]["Problem"]; response: Response }): T {
-  if (answer.data === undefined) {
-    throw new Error(`${answer.response.url}: ${answer.response.status} ${answer.error?.code}: ${answer.error?.detail}`);
-  }
-  return answer.data;
-}
-
-function assert(condition: boolean, otherwise: string): asserts condition {
-  if (!condition) {
-    throw new Error(otherwise);
-  }
-}
 
 const anybody = createClient<paths>({ baseUrl });
 const signedIn = ok(await anybody.POST("/v1/guests", { body: { name: "Ana" } }));
