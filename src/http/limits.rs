@@ -18,8 +18,8 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
+use super::open_streams::{OpenStreams, Slot};
 use super::problem::{Failure, ProblemCode};
-use super::streams::{OpenStreams, Slot};
 use crate::budget::{Class, PlayerBudgets};
 use crate::ids::{PersonalTokenId, PlayerId};
 use crate::proxies::TrustedProxies;

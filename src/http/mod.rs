@@ -24,6 +24,7 @@ mod leaderboards;
 mod limits;
 mod me;
 mod objects;
+mod open_streams;
 mod outlook;
 mod personal_tokens;
 mod play;

@@ -7,13 +7,11 @@ mod form;
 mod games;
 mod groups;
 mod me;
-mod open;
 mod tokens;
 
 pub use games::stream_game;
 pub use groups::stream_group;
 pub use me::stream_me;
-pub use open::{OpenStreams, Slot};
 pub use tokens::{STREAM_TOKEN, Streamed, create_stream_token};
 
 use std::convert::Infallible;
@@ -30,6 +28,7 @@ use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
 
 use super::frame::HeadOnly;
+use super::open_streams::Slot;
 use super::problem::{Failure, ProblemCode};
 use crate::service::{Bearer, Connected, Error, Listening, Rung, Service, Topic};
 use form::Form;
