@@ -130,10 +130,12 @@ struct Lines {
 }
 
 impl Lines {
-    /// Opens one that needs no token.
-    async fn open(address: SocketAddr, path: &str) -> Self {
+    /// Opens one as a spectator, or with a token.
+    async fn open(address: SocketAddr, path: &str, token: Option<&str>) -> Self {
         let mut stream = TcpStream::connect(address).await.expect("the server listens");
-        let request = format!("GET {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/x-ndjson\r\n\r\n");
+        let bearer = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/x-ndjson\r\n{bearer}\r\n");
         stream.write_all(request.as_bytes()).await.expect("an open connection");
         // Little room, for there may be thousands.
         let mut stream = AsyncReader::with_capacity(2_048, stream);
@@ -203,8 +205,12 @@ impl Table {
         true
     }
 
+    fn events(&self) -> String {
+        format!("/v1/games/{}/events", self.id())
+    }
+
     async fn follow(&self, address: SocketAddr) -> Lines {
-        Lines::open(address, &format!("/v1/games/{}/events", self.id())).await
+        Lines::open(address, &self.events(), None).await
     }
 }
 
@@ -270,20 +276,28 @@ async fn latency(cluster: &Cluster) {
 }
 
 async fn memory(cluster: &Cluster) {
-    let server = Program::start(cluster);
-    let tables = tables(server.address, 100).await;
-    let before = server.resident();
-    let mut open = Vec::with_capacity(STREAMS);
-    for number in 0..STREAMS {
-        let mut lines = tables[number % tables.len()].follow(server.address).await;
-        lines.next().await.expect("a heartbeat");
-        open.push(lines);
+    let kinds = ["games, by spectators", "games, by their players", "what concerns a player"];
+    for (kind, what) in kinds.into_iter().enumerate() {
+        let server = Program::start(cluster);
+        let tables = tables(server.address, 100).await;
+        let before = server.resident();
+        let mut open = Vec::with_capacity(STREAMS);
+        for number in 0..STREAMS {
+            let table = &tables[number / 2 % tables.len()];
+            let path = if kind == 2 { "/v1/me/events".to_owned() } else { table.events() };
+            let token = (kind > 0).then_some(table.tokens[number % 2].as_str());
+            let mut lines = Lines::open(server.address, &path, token).await;
+            lines.next().await.expect("a heartbeat");
+            open.push(lines);
+        }
+        let each = (server.resident() - before) / f64::from(u32::try_from(STREAMS).expect("few"));
+        let worked = server.worked();
+        sleep(IDLE_FOR).await;
+        let idle = (server.worked() - worked) / IDLE_FOR.as_secs_f64() * 100.0;
+        println!(
+            "memory: {STREAMS} streams of {what}, {each:.1} kB each; idle they take {idle:.1} % of a core"
+        );
     }
-    let each = (server.resident() - before) / f64::from(u32::try_from(STREAMS).expect("few"));
-    let worked = server.worked();
-    sleep(IDLE_FOR).await;
-    let idle = (server.worked() - worked) / IDLE_FOR.as_secs_f64() * 100.0;
-    println!("memory: {STREAMS} open streams, {each:.1} kB each; idle they take {idle:.1} % of a core");
 }
 
 async fn listeners(cluster: &Cluster) {
