@@ -110,6 +110,12 @@ async function run(): Promise<string[]> {
     return known.size;
   };
   await until(() => running() === 0, "the end of both games");
+  const seen = new Set(mine.messages.flatMap((message) => {
+    if (message.type === "snapshot") return message.games.map((game) => game.game_id);
+    return "game_id" in message ? [message.game_id] : [];
+  }));
+  assert(seen.has(begun.id) && seen.has(shown.id), `${mine.path} told of other games`);
+  assert(mine.messages.some((message) => message.type === "your_turn"), "nobody was told whose turn it is");
   assert(mine.messages[0]?.type === "snapshot", "a snapshot comes first");
   assert(mine.messages.filter((message) => message.type === "snapshot").length === mine.opened, "one for each opening");
   assert(mine.opened >= 3, `${mine.path} was opened ${mine.opened} times only`);

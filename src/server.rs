@@ -227,6 +227,8 @@ impl Server {
             tracing::error!(error.message = %error, "the HTTP server failed");
         }
         while self.loops.join_next().await.is_some() {}
+        // What was done since the stop began.
+        worker::send_news_now(&self.service).await;
         self.service.close().await;
     }
 }

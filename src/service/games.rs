@@ -124,7 +124,8 @@ impl Service {
                 return Ok(game);
             }
             listening.looked_up(topic, game.seq);
-            while waits() && self.news.cursor(topic) <= game.seq {
+            // Waiting first, whatever was told: that may be more than the database still has.
+            loop {
                 // Whoever waits is there for as long as that lasts.
                 if let Some(player) = viewer {
                     self.hear(player);
@@ -133,6 +134,9 @@ impl Service {
                     _ = listening.rung() => {}
                     () = sleep_until(end.min(Instant::now() + HEARD_EVERY)) => {}
                     () = self.stopping.cancelled() => {}
+                }
+                if !waits() || self.news.cursor(topic) != game.seq {
+                    break;
                 }
             }
         }

@@ -7,8 +7,10 @@ use super::{Error, Result, Service};
 use crate::ids::{GroupId, PlayerId};
 use crate::store::{self, GroupEvent, GroupEventRow, GroupRow, MemberRow, Occupant};
 
-/// How many events are read at a time.
-const PAGE: usize = 200;
+/// How many events are read at a time that are not to be told.
+const PAGE: i64 = 200;
+/// How many are read ahead for a reader.
+const READ_AHEAD: i64 = 32;
 /// How many groups the audit reads at a time.
 const BATCH: i64 = 200;
 
@@ -24,7 +26,7 @@ pub struct GroupEventView {
 }
 
 impl Service {
-    /// A group as `viewer` sees it, and what happened to it after its event `after`: some hundred events at most. When the
+    /// A group as `viewer` sees it, and what happened to it after its event `after`, as much as is read ahead. When the
     /// last of them is not the group's last, [`Service::group_log_from`] goes on.
     ///
     /// # Errors
@@ -77,9 +79,9 @@ async fn replayed(
         Error::Database(sqlx::Error::Decode(format!("log of group {}: {what}", now.id).into()))
     };
     let mut views = Vec::new();
-    while group.seq < now.seq && views.len() < PAGE {
-        let page = i64::try_from(PAGE).unwrap_or(i64::MAX);
-        let rows = store::group_events(db, now.id, group.seq, now.seq, page).await?;
+    while group.seq < now.seq && views.is_empty() {
+        let (last, most) = if group.seq < after { (after, PAGE) } else { (now.seq, READ_AHEAD) };
+        let rows = store::group_events(db, now.id, group.seq, last, most).await?;
         if rows.is_empty() {
             return Err(corrupt(format!("it ends at event {} of {}", group.seq, now.seq)));
         }

@@ -51,7 +51,7 @@ pub use groups::GroupChange;
 pub use hints::{Hint, Reason};
 pub use identity::{Device, Tokens};
 pub use moves::Played;
-pub use news::{Found, Listening, Rung, Told, Topic};
+pub use news::{Found, Listening, Rung, SAID_EVERY, Told, Topic};
 pub use outlook::{Outlook, SeatOutlook};
 pub use personal_tokens::{Bearer, WantedToken};
 pub use presence::{Attendance, Connected, SeatPresence};

@@ -9,7 +9,6 @@ use time::OffsetDateTime;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::moves::visible;
 use super::news::Topic;
 use super::{Error, Result, Service};
 use crate::engine::Seat;
@@ -254,11 +253,8 @@ impl Service {
     /// # Errors
     /// `GameNotFound`, or `Outsider` for whoever is neither seated nor a member of the game's group.
     pub async fn presence(&self, viewer: PlayerId, game: GameId) -> Result<Vec<SeatPresence>> {
-        let mut db = self.database.connection().await?;
-        visible(&mut db, game, Some(viewer)).await?;
-        let rows = store::presence(&mut db, game, viewer).await?;
-        db.done();
-        let seats = self.attendance(&rows);
+        self.game(Some(viewer), game).await?;
+        let seats = self.presence_now(viewer, game).await?;
         if seats.is_empty() { Err(Error::Outsider) } else { Ok(seats) }
     }
 

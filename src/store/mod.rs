@@ -64,7 +64,8 @@ pub use lists::{
 pub use me::{Concerns, Known, SeatedGame, concerns};
 pub use new_games::{NewGame, RematchRow, insert_game, offer_rematch, starter};
 pub use news::{
-    Listener, games_to_look_at, groups_beyond, marks_of_players, notify, tickets_that_wait_no_more,
+    FollowedGame, Listener, credentials_that_ended, games_to_look_at, groups_elsewhere, marks_of_players,
+    notify, tickets_that_wait_no_more,
 };
 pub use personal_tokens::{
     NewPersonalToken, PersonalTokenRow, PresentedToken, insert_personal_token, lock_kind, personal_tokens,

@@ -42,40 +42,71 @@ pub async fn notify(db: &mut PgConnection, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Those of these games whose log goes beyond the cursor given for each, and how far it goes; and all that are private,
-/// which who follows them may not be allowed to any more.
+/// A game that somebody follows.
+pub struct FollowedGame {
+    /// Which.
+    pub id: GameId,
+    /// How far its log was told to go.
+    pub told: i32,
+    /// How far it goes.
+    pub seq: i32,
+    /// For a game of a private group, how far the log of the group goes.
+    pub private: Option<i32>,
+}
+
+/// Those of these games whose log does not end where it was told to, and all that are private.
 pub async fn games_to_look_at(
     db: &mut PgConnection,
     ids: &[Uuid],
-    cursors: &[i32],
-) -> Result<Vec<(GameId, i32)>> {
+    told: &[i32],
+) -> Result<Vec<FollowedGame>> {
     let rows = sqlx::query!(
-        "select g.id, g.seq from unnest($1::uuid[], $2::integer[]) as known (id, seq)
-         join game g on g.id = known.id left join play_group pg on pg.id = g.group_id
-         where g.seq > known.seq or pg.private",
+        r#"select g.id, known.told as "told!", g.seq, case when pg.private then pg.seq end as private
+           from unnest($1::uuid[], $2::integer[]) as known (id, told)
+           join game g on g.id = known.id left join play_group pg on pg.id = g.group_id
+           where g.seq <> known.told or pg.private"#,
         ids,
-        cursors
+        told
     )
     .fetch_all(db)
     .await?;
-    Ok(rows.into_iter().map(|row| (row.id.into(), row.seq)).collect())
+    let game = rows.into_iter().map(|row| FollowedGame {
+        id: row.id.into(),
+        told: row.told,
+        seq: row.seq,
+        private: row.private,
+    });
+    Ok(game.collect())
 }
 
-/// Those of these groups whose log goes beyond the cursor given for each, and how far it goes.
-pub async fn groups_beyond(
+/// Those of these groups whose log does not end where it was told to, with that and how far it goes.
+pub async fn groups_elsewhere(
     db: &mut PgConnection,
     ids: &[Uuid],
-    cursors: &[i32],
-) -> Result<Vec<(GroupId, i32)>> {
+    told: &[i32],
+) -> Result<Vec<(GroupId, i32, i32)>> {
     let rows = sqlx::query!(
-        "select pg.id, pg.seq from unnest($1::uuid[], $2::integer[]) as known (id, seq)
-         join play_group pg on pg.id = known.id where pg.seq > known.seq",
+        r#"select pg.id, known.told as "told!", pg.seq from unnest($1::uuid[], $2::integer[]) as known (id, told)
+           join play_group pg on pg.id = known.id where pg.seq <> known.told"#,
         ids,
-        cursors
+        told
     )
     .fetch_all(db)
     .await?;
-    Ok(rows.into_iter().map(|row| (row.id.into(), row.seq)).collect())
+    Ok(rows.into_iter().map(|row| (row.id.into(), row.told, row.seq)).collect())
+}
+
+/// Those of these sessions and personal tokens that go on no more.
+pub async fn credentials_that_ended(db: &mut PgConnection, ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    sqlx::query_scalar!(
+        r#"select c.id as "id!" from unnest($1::uuid[]) as c (id)
+           where not exists (select from personal_token t where t.id = c.id)
+             and not exists (select from session s
+                             where s.id = c.id and (s.revoked_at is null or s.revoked_at > now()))"#,
+        ids
+    )
+    .fetch_all(db)
+    .await
 }
 
 /// Those of these tickets that wait no more.

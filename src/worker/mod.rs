@@ -28,6 +28,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// And for the clean-up, whose statements may have much to delete.
 const CLEANED_WITHIN: Duration = Duration::from_secs(60);
 
+pub use news::send_now as send_news_now;
+
 /// All loops, running until the service stops; guests who have not been heard of for so many days are removed.
 pub fn start(service: &Arc<Service>, guest_days: u32) -> JoinSet<()> {
     let mut loops = JoinSet::new();

@@ -29,6 +29,7 @@ mod group_log;
 mod groups;
 mod habits;
 mod harness;
+mod healing;
 mod hints;
 mod idempotency;
 mod identity;

@@ -283,6 +283,8 @@ fn whoever_is_blocked_is_told_nothing_of_who_has_blocked_them() {
         drop(of_ben);
         sleep(Duration::from_secs(4)).await;
         assert_eq!(presence(&ana, &game).await[1], hidden);
+        let news = timeout(Duration::from_millis(500), of_ana.next_like("presence")).await;
+        assert!(news.is_err(), "{news:?}");
         ben.delete(&block).await.ok(204);
         assert!(told(&mut of_ana, 1, false).await["last_seen"].is_string());
     });

@@ -10,8 +10,9 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use crate::harness::{Player, TestServer, at_once, number, test, text};
 
-/// What every round trip asked, in order: the statements up to one Sync, or one simple query.
-type Trips = Arc<Mutex<Vec<String>>>;
+/// What every round trip asked, in order: the statements up to one Sync, or one simple query. By the number of its
+/// connection.
+type Trips = Arc<Mutex<Vec<(usize, String)>>>;
 
 /// Listens where the service believes the database to be, passes everything on, and notes the round trips.
 pub struct Proxy {
@@ -26,17 +27,18 @@ impl Proxy {
         let trips = Trips::default();
         let (target, noted) = (database.clone(), trips.clone());
         tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
+            for number in 0.. {
+                let Ok((client, _)) = listener.accept().await else { break };
                 let (target, noted) = (target.clone(), noted.clone());
                 tokio::spawn(async move {
                     match target.get_socket() {
                         Some(folder) => {
                             let socket = folder.join(format!(".s.PGSQL.{}", target.get_port()));
-                            pass(client, UnixStream::connect(socket).await.unwrap(), &noted).await;
+                            pass(client, UnixStream::connect(socket).await.unwrap(), number, &noted).await;
                         }
                         None => {
                             let address = (target.get_host(), target.get_port());
-                            pass(client, TcpStream::connect(address).await.unwrap(), &noted).await;
+                            pass(client, TcpStream::connect(address).await.unwrap(), number, &noted).await;
                         }
                     }
                 });
@@ -53,6 +55,19 @@ impl Proxy {
 
     /// All round trips since the last call.
     pub fn all_taken(&self) -> Vec<String> {
+        self.noted().into_iter().map(|(_, trip)| trip).collect()
+    }
+
+    /// The same of each connection.
+    pub fn all_taken_by_connection(&self) -> Vec<Vec<String>> {
+        let mut connections: HashMap<usize, Vec<String>> = HashMap::new();
+        for (connection, trip) in self.noted() {
+            connections.entry(connection).or_default().push(trip);
+        }
+        connections.into_values().collect()
+    }
+
+    fn noted(&self) -> Vec<(usize, String)> {
         std::mem::take(&mut *self.trips.lock().unwrap())
     }
 
@@ -74,11 +89,11 @@ impl Proxy {
     }
 }
 
-async fn pass<S: AsyncRead + AsyncWrite>(client: TcpStream, server: S, trips: &Trips) {
+async fn pass<S: AsyncRead + AsyncWrite>(client: TcpStream, server: S, number: usize, trips: &Trips) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let upwards = async {
-        let mut reader = Frontend::default();
+        let mut reader = Frontend { number, ..Frontend::default() };
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(size @ 1..) = from_client.read(&mut buffer).await {
             reader.read(&buffer[..size], trips);
@@ -98,6 +113,7 @@ async fn pass<S: AsyncRead + AsyncWrite>(client: TcpStream, server: S, trips: &T
 /// The client's side of one connection, as far as round trips need it (PostgreSQL, "Message Formats").
 #[derive(Default)]
 struct Frontend {
+    number: usize,
     unread: Vec<u8>,
     started: bool,
     prepared: HashMap<String, String>,
@@ -138,13 +154,13 @@ impl Frontend {
                 self.bound = self.prepared.get(&name).cloned().unwrap_or_default();
             }
             b'E' => self.asked.push(self.bound.clone()),
-            b'Q' => trips.lock().unwrap().push(text()),
+            b'Q' => trips.lock().unwrap().push((self.number, text())),
             b'S' => {
                 let asked = std::mem::take(&mut self.asked).join("; ");
                 let trip =
                     if asked.is_empty() { format!("nothing, after {}", self.last) } else { asked.clone() };
                 self.last = asked;
-                trips.lock().unwrap().push(trip);
+                trips.lock().unwrap().push((self.number, trip));
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use crate::harness::{KEY, Stream, TestServer, number, run, test, text};
 use crate::streams::{events, game, play};
 
 /// The last thing that a stream says.
-async fn closing(mut stream: Stream) -> Value {
+pub async fn closing(mut stream: Stream) -> Value {
     let mut last = Value::Null;
     while let Some(message) = stream.next().await {
         last = message.data;
@@ -87,7 +87,12 @@ fn a_personal_token_that_is_taken_back_ends_its_streams() {
 fn a_token_that_expires_ends_its_streams() {
     test(async |server| {
         let (people, id, _) = game(server).await;
-        let (player, session) = (people[0].id.parse::<uuid::Uuid>().unwrap(), uuid::Uuid::now_v7());
+        let player = people[0].id.parse::<uuid::Uuid>().unwrap();
+        let session: uuid::Uuid = sqlx::query_scalar("select id from session where player_id = $1")
+            .bind(player)
+            .fetch_one(&mut server.database().await)
+            .await
+            .unwrap();
         let keys = SigningKeys::parse(KEY).unwrap();
         let long_ago = OffsetDateTime::now_utc() - time::Duration::seconds(897);
         let token = keys.issue(player.into(), session.into(), long_ago);

@@ -53,6 +53,11 @@ fn a_stream_token_that_is_used_again_ends_the_older_stream() {
         let mut third = browser.via(&other).follow(&url).await;
         assert_eq!(second.next_like("closing").await.data["reason"], "replaced");
         assert_eq!(third.next().await.unwrap().id, Some(1));
+        // Nobody reads what HEAD asks for, so it takes nothing from anybody.
+        let head = browser.request(Method::HEAD, &url).send().await.unwrap();
+        assert_eq!(head.status(), 200);
+        play(&people, &id, 1).await;
+        assert_eq!(third.next().await.unwrap().id, Some(2));
         other.stop().await;
     });
 }

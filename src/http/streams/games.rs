@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::web::{Bytes, Data, Path, Query};
 use actix_web::{HttpRequest, HttpResponse, get};
 use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Closing, Cursor, Form, Heartbeat, Source, answer, cursor_of};
@@ -111,18 +112,17 @@ pub async fn stream_game(
             return Err(failure);
         }
     };
-    let source = Log { events, reset, service: service.get_ref().clone() };
+    let source = Log { events, reset };
     Ok(answer(source, form, &service, viewer.bearer(), slot, &request))
 }
 
 struct Log {
     events: GameStream,
     reset: Option<Box<StoredGame>>,
-    service: Service,
 }
 
 impl Source for Log {
-    async fn next(&mut self, form: Form) -> Result<Option<Bytes>, Error> {
+    async fn next(&mut self, form: Form, now: OffsetDateTime) -> Result<Option<Bytes>, Error> {
         if let Some(game) = self.reset.take() {
             let reset = GameReset { kind: ResetType::Reset, game: Game::from(&*game) };
             return Ok(Some(form.numbered(game.seq, &reset).into()));
@@ -131,7 +131,7 @@ impl Source for Log {
             return Ok(Some(form.message(None, &PresenceMessage::from(&*seats)).into()));
         }
         let told = self.events.next().await?;
-        Ok(told.map(|told| form.event(told.view.row.seq, wire(&told), self.service.database_time())))
+        Ok(told.map(|told| form.event(told.view.row.seq, wire(&told), now)))
     }
 
     fn is_over(&self) -> bool {

@@ -3,6 +3,7 @@
 use actix_web::web::{Bytes, Data, Path, Query};
 use actix_web::{HttpRequest, HttpResponse, get};
 use serde::Serialize;
+use time::OffsetDateTime;
 use utoipa::ToSchema;
 
 use super::games::{From, ResetType};
@@ -72,25 +73,23 @@ pub async fn stream_group(
         return Err(Failure::new(ProblemCode::CursorAhead, detail));
     }
     let reset = (cursor > group.seq).then_some(group);
-    let source = Log { events, reset, service: service.get_ref().clone() };
+    let source = Log { events, reset };
     Ok(answer(source, form, &service, viewer.bearer(), slot, &request))
 }
 
 struct Log {
     events: GroupStream,
     reset: Option<GroupRow>,
-    service: Service,
 }
 
 impl Source for Log {
-    async fn next(&mut self, form: Form) -> Result<Option<Bytes>, Error> {
+    async fn next(&mut self, form: Form, now: OffsetDateTime) -> Result<Option<Bytes>, Error> {
         if let Some(group) = self.reset.take() {
             let reset = GroupReset { kind: ResetType::Reset, group: Group::from(&group) };
             return Ok(Some(form.numbered(group.seq, &reset).into()));
         }
         let told = self.events.next().await?.map(|view| {
-            let now = Some(self.service.database_time());
-            let event = GroupEvent { server_time: now, ..GroupEvent::from(&view) };
+            let event = GroupEvent { server_time: Some(now), ..GroupEvent::from(&view) };
             form.numbered(event.seq, &event).into()
         });
         Ok(told)

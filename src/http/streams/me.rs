@@ -286,7 +286,7 @@ pub async fn stream_me(
 struct Concerns(MeStream);
 
 impl Source for Concerns {
-    async fn next(&mut self, form: Form) -> Result<Option<Bytes>, Error> {
+    async fn next(&mut self, form: Form, _now: OffsetDateTime) -> Result<Option<Bytes>, Error> {
         let told = self.0.next().await?.map(|(concerns, now)| {
             let messages = concerns.into_iter().map(|concern| MeMessage::of(concern, now));
             messages.flat_map(|message| form.message(None, &message)).collect()

@@ -95,8 +95,8 @@ pub enum ClosingReason {
 
 /// What a stream tells of, beside what all streams do.
 trait Source: 'static {
-    /// The next messages, if there are any by now.
-    async fn next(&mut self, form: Form) -> Result<Option<Bytes>, Error>;
+    /// The next messages, if there are any by now; they say `now`.
+    async fn next(&mut self, form: Form, now: OffsetDateTime) -> Result<Option<Bytes>, Error>;
     /// Whether there will be no more.
     fn is_over(&self) -> bool;
     /// What it hears of.
@@ -150,6 +150,17 @@ fn answer<S: Source>(
     slot: Slot,
     request: &HttpRequest,
 ) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response
+        .content_type(form.content_type())
+        // What is to be read at once is neither compressed, which would gather it first, nor kept by a proxy.
+        .insert_header(ContentEncoding::Identity)
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    // Nobody reads what HEAD asks for.
+    if request.extensions().contains::<HeadOnly>() {
+        return response.finish();
+    }
     if let Some(bearer) = bearer {
         source.listening().add(Topic::Credential(bearer.who.credential.id()));
         if let Some(token) = bearer.stream_token {
@@ -172,19 +183,7 @@ fn answer<S: Source>(
         _slot: slot,
         _connected: bearer.map(|bearer| service.connect(bearer.who.player)),
     };
-    let mut response = HttpResponse::Ok();
-    response
-        .content_type(form.content_type())
-        // What is to be read at once is neither compressed, which would gather it first, nor kept by a proxy.
-        .insert_header(ContentEncoding::Identity)
-        .insert_header((CACHE_CONTROL, "no-store"))
-        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
-    // Of what HEAD asks for only the head is sent, but the whole would be waited for.
-    if request.extensions().contains::<HeadOnly>() {
-        response.finish()
-    } else {
-        response.streaming(unfold(live, Live::next))
-    }
+    response.streaming(unfold(live, Live::next))
 }
 
 impl<S: Source> Live<S> {
@@ -210,7 +209,14 @@ impl<S: Source> Live<S> {
     /// What there is to be told next, as soon as there is something; `None` at the end.
     async fn wait(&mut self) -> Option<Bytes> {
         loop {
-            match self.source.next(self.form).await {
+            // Before what there is to be told: who is slow would be told it for long after the end.
+            if self.service.stopping.is_cancelled() {
+                return Some(self.close(ClosingReason::Restart));
+            }
+            if let Some(reason) = self.is_to_end(None) {
+                return Some(self.close(reason));
+            }
+            match self.source.next(self.form, self.service.database_time()).await {
                 Ok(Some(told)) => return Some(told),
                 Ok(None) if self.source.is_over() => return None,
                 Ok(None) => {}

@@ -1,26 +1,32 @@
 //! News on its way between processes: sent in batches, heard, and made good where it was lost.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use sqlx::PgConnection;
+use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::{Hint, KEPT_FOR, News, Topic, lock};
-use crate::ids::PlayerId;
+use crate::ids::{GameId, PlayerId};
 use crate::service::{Result, Service};
 use crate::store;
 
 /// How long news is gathered before it is sent: a notification costs the database more than what it says.
 const GATHERED_FOR: Duration = Duration::from_millis(4);
+/// How often a process says something, so that all who listen know that they can hear: themselves, if nobody else.
+pub const SAID_EVERY: Duration = Duration::from_secs(10);
 /// How many hints fit into one notification (8,000 bytes).
 const HINTS: usize = 180;
 
 /// What healing found the last time of what has no cursor.
 #[derive(Default)]
 pub struct Found {
-    players: HashMap<Uuid, String>,
+    players: HashMap<PlayerId, String>,
+    /// How far the log of its group went for each private game: who may see it changes with that.
+    private: HashMap<GameId, i32>,
     /// Whether those were connected whose presence somebody follows.
     connected: HashMap<PlayerId, bool>,
 }
@@ -31,15 +37,6 @@ impl News {
         let topics = lock(&self.topics);
         let followed = topics.iter().filter(|(topic, _)| like(topic));
         followed.map(|(topic, followed)| (topic.id(), followed.cursor)).unzip()
-    }
-
-    /// Rings everybody who listens to such a topic, for news may have been lost.
-    fn ring_all(&self, like: impl Fn(&Topic) -> bool) {
-        for (topic, followed) in lock(&self.topics).iter().filter(|(topic, _)| like(topic)) {
-            for ear in &followed.ears {
-                ear.ring(*topic);
-            }
-        }
     }
 
     /// Forgets events that everybody who listens has been told long since.
@@ -53,22 +50,29 @@ impl News {
 }
 
 impl Service {
-    /// Waits until there is something that other processes have to be told, and a little longer, for more; then tells it
-    /// over a connection that must be nobody else's.
+    /// Waits until there is something that other processes have to be told, and a little longer, for more; but no longer
+    /// than [`SAID_EVERY`].
+    pub async fn news_to_send(&self) {
+        if timeout(SAID_EVERY, self.news.posted.notified()).await.is_ok() {
+            sleep(GATHERED_FOR).await;
+        }
+    }
+
+    /// Tells other processes what there is to be told, or at least that this one can still be heard.
     ///
     /// # Errors
     /// When the database fails: what was to be told is lost, and found by the others' healing.
     pub async fn send_news(&self) -> Result<()> {
-        self.news.posted.notified().await;
-        sleep(GATHERED_FOR).await;
         let hints = std::mem::take(&mut *lock(&self.news.outbox));
         let hints: Vec<Hint> = hints.into_iter().map(|(topic, seq)| Hint { topic, seq }).collect();
-        let mut db = self.database.connection().await?;
-        for hints in hints.chunks(HINTS) {
-            let mut text = self.process.simple().to_string();
+        let mut texts = vec![self.process.simple().to_string(); hints.len().div_ceil(HINTS).max(1)];
+        for (text, hints) in texts.iter_mut().zip(hints.chunks(HINTS)) {
             for hint in hints {
                 write!(text, " {hint}").expect("a String takes everything");
             }
+        }
+        let mut db = self.database.connection().await?;
+        for text in texts {
             store::notify(&mut db, &text).await?;
         }
         db.done();
@@ -96,71 +100,85 @@ impl Service {
         Ok(self.database.listener().await?)
     }
 
-    /// Makes up for a time in which nothing could be heard.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn make_up_for_news(&self) -> Result<()> {
-        self.heal_news(&mut Found::default()).await?;
-        self.news.ring_all(|topic| {
-            matches!(topic, Topic::Player(_) | Topic::Group(_) | Topic::Presence(_) | Topic::Credential(_))
-        });
-        Ok(())
-    }
-
     /// Looks up what somebody here listens to, as a notification may be lost, or never be sent by a process that dies.
-    /// `found` is what was found the last time.
+    /// `found` is what was found the last time; after a time in which nothing could be heard it is nothing.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn heal_news(&self, found: &mut Found) -> Result<()> {
         self.news.forget_told();
-        let (games, cursors) = self.news.followed(|topic| matches!(topic, Topic::Game(_)));
-        let (groups, group_cursors) = self.news.followed(|topic| matches!(topic, Topic::Group(_)));
-        let (tickets, _) = self.news.followed(|topic| matches!(topic, Topic::Ticket(_)));
-        let (listeners, _) = self.news.followed(|topic| matches!(topic, Topic::Player(_)));
         let mut db = self.database.connection().await?;
-        if !games.is_empty() {
-            for (id, seq) in store::games_to_look_at(&mut db, &games, &cursors).await? {
-                self.news.ring(Hint { topic: Topic::Game(id), seq });
-                self.news.ring(Hint { topic: Topic::Sight(id), seq: 0 });
-            }
-        }
-        if !groups.is_empty() {
-            for (id, seq) in store::groups_beyond(&mut db, &groups, &group_cursors).await? {
-                self.news.ring(Hint { topic: Topic::Group(id), seq });
-            }
-        }
+        self.heal_logs(&mut db, found).await?;
+        let (tickets, _) = self.news.followed(|topic| matches!(topic, Topic::Ticket(_)));
         if !tickets.is_empty() {
             for id in store::tickets_that_wait_no_more(&mut db, &tickets).await? {
-                self.news.ring(Hint { topic: Topic::Ticket(id), seq: 0 });
+                self.news.heard(Topic::Ticket(id));
             }
         }
-        if !listeners.is_empty() {
-            let marks = store::marks_of_players(&mut db, &listeners).await?;
-            let earlier = std::mem::take(&mut found.players);
-            for (id, mark) in marks {
-                // Of whom nothing was known something may have been missed already.
-                if earlier.get(&id.uuid()) != Some(&mark) {
-                    self.news.ring(Hint { topic: Topic::Player(id), seq: 0 });
+        let (credentials, _) = self.news.followed(|topic| matches!(topic, Topic::Credential(_)));
+        if !credentials.is_empty() {
+            for id in store::credentials_that_ended(&mut db, &credentials).await? {
+                self.ended.add([id]);
+                self.news.heard(Topic::Credential(id));
+            }
+        }
+        self.heal_players(&mut db, found).await?;
+        db.done();
+        Ok(())
+    }
+
+    async fn heal_logs(&self, db: &mut PgConnection, found: &mut Found) -> Result<()> {
+        let check = |topic: Topic, told: i32, seq: i32| match seq.cmp(&told) {
+            Ordering::Greater => self.news.ring(Hint { topic, seq }),
+            Ordering::Less => self.news.fell_back(topic, told, seq),
+            Ordering::Equal => {}
+        };
+        let (games, cursors) = self.news.followed(|topic| matches!(topic, Topic::Game(_)));
+        let earlier = std::mem::take(&mut found.private);
+        if !games.is_empty() {
+            for game in store::games_to_look_at(db, &games, &cursors).await? {
+                check(Topic::Game(game.id), game.told, game.seq);
+                if let Some(group_seq) = game.private {
+                    if earlier.get(&game.id) != Some(&group_seq) {
+                        self.news.heard(Topic::Sight(game.id));
+                    }
+                    found.private.insert(game.id, group_seq);
                 }
-                found.players.insert(id.uuid(), mark);
+            }
+        }
+        let (groups, cursors) = self.news.followed(|topic| matches!(topic, Topic::Group(_)));
+        if !groups.is_empty() {
+            for (id, told, seq) in store::groups_elsewhere(db, &groups, &cursors).await? {
+                check(Topic::Group(id), told, seq);
+            }
+        }
+        Ok(())
+    }
+
+    async fn heal_players(&self, db: &mut PgConnection, found: &mut Found) -> Result<()> {
+        // Of whom nothing was known something may have been missed already.
+        let (listeners, _) = self.news.followed(|topic| matches!(topic, Topic::Player(_)));
+        let earlier = std::mem::take(&mut found.players);
+        if !listeners.is_empty() {
+            for (id, mark) in store::marks_of_players(db, &listeners).await? {
+                if earlier.get(&id) != Some(&mark) {
+                    self.news.heard(Topic::Player(id));
+                }
+                found.players.insert(id, mark);
             }
         }
         let (watched, _) = self.news.followed(|topic| matches!(topic, Topic::Presence(_)));
         let earlier = std::mem::take(&mut found.connected);
         if !watched.is_empty() {
-            let connected: HashSet<PlayerId> =
-                store::connected(&mut db, &watched).await?.into_iter().collect();
+            let connected: HashSet<PlayerId> = store::connected(db, &watched).await?.into_iter().collect();
             for id in watched.into_iter().map(PlayerId::from) {
                 let now = connected.contains(&id);
-                // Whoever has been watched for less than a round may have come or gone meanwhile.
-                if found.connected.insert(id, now).is_none() && earlier.get(&id) != Some(&now) {
-                    self.news.ring(Hint { topic: Topic::Presence(id), seq: 0 });
+                if earlier.get(&id) != Some(&now) {
+                    self.news.heard(Topic::Presence(id));
                 }
+                found.connected.insert(id, now);
             }
         }
-        db.done();
         Ok(())
     }
 }

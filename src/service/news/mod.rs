@@ -5,7 +5,7 @@
 mod healing;
 mod hint;
 
-pub use healing::Found;
+pub use healing::{Found, SAID_EVERY};
 pub use hint::Topic;
 
 use std::collections::{HashMap, VecDeque};
@@ -153,6 +153,20 @@ impl News {
             for ear in &followed.ears {
                 ear.ring(topic);
             }
+        }
+    }
+
+    /// Notes that the log of this ends before what was told, as it does when the database has lost its newest writes, and
+    /// rings whoever listens. Unless `told` has changed since it was looked at.
+    fn fell_back(&self, topic: Topic, told: i32, seq: i32) {
+        let mut topics = lock(&self.topics);
+        let Some(followed) = topics.get_mut(&topic).filter(|followed| followed.cursor == told) else {
+            return;
+        };
+        followed.cursor = seq;
+        followed.recent.clear();
+        for ear in &followed.ears {
+            ear.ring(topic);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::ids::{GameId, PlayerId};
 use crate::service::events::history;
 use crate::service::news::{Listening, Rung, Told, Topic};
-use crate::service::{Result, SeatPresence, Service};
+use crate::service::{Error, Result, SeatPresence, Service};
 use crate::store::StoredGame;
 
 /// How many events are read ahead for a reader who is behind.
@@ -155,13 +155,19 @@ impl GameStream {
     /// Looks whether the viewer may still see the game, if that may have changed, and notes whether to look who is there.
     ///
     /// # Errors
-    /// `GameNotFound` if not.
+    /// `GameNotFound` if not; `Busy` when the log ends before what has been told, as after a restore: who connects again
+    /// is told so.
     pub async fn look(&mut self, rung: Rung) -> Result<()> {
         if let Some(watch) = &mut self.watch {
             watch.stale |= rung.like(Topic::Presence(watch.viewer));
         }
-        if rung.like(Topic::Sight(self.id)) {
-            Box::pin(self.service.game(self.viewer, self.id)).await?;
+        let topic = Topic::Game(self.id);
+        let behind = rung.like(topic) && self.service.news.cursor(topic) < self.cursor;
+        if behind || rung.like(Topic::Sight(self.id)) {
+            let game = Box::pin(self.service.game(self.viewer, self.id)).await?;
+            if game.seq < self.cursor {
+                return Err(Error::Busy);
+            }
         }
         Ok(())
     }
@@ -174,6 +180,7 @@ impl GameStream {
             return Ok(Some(told));
         }
         let (game, log) = self.service.log(self.viewer, self.id).await?;
+        self.listening.looked_up(Topic::Game(self.id), game.seq);
         let events = history(&game, &log)?.into_iter().filter(|view| view.row.seq > self.cursor);
         self.ahead = events.take(READ_AHEAD).map(Told::new).collect();
         if self.ahead.len() < READ_AHEAD {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::ids::{GroupId, PlayerId};
 use crate::service::group_log::GroupEventView;
 use crate::service::news::{Listening, Rung, Topic};
-use crate::service::{Result, Service};
+use crate::service::{Error, Result, Service};
 use crate::store::GroupRow;
 
 /// The events of a group from a cursor on.
@@ -54,17 +54,26 @@ impl GroupStream {
     /// The next event, if it is there already; `None` when there is none yet, see [`Self::listening`].
     ///
     /// # Errors
-    /// `GroupNotFound` when the group is the viewer's to see no more, or the database fails.
+    /// `GroupNotFound` when the group is the viewer's to see no more; `Busy` when the log ends before what has been told, as
+    /// after a restore: who connects again is told so; or the database fails.
     pub async fn next(&mut self) -> Result<Option<GroupEventView>> {
         if self.ahead.is_empty() && self.look {
             // Its own allocation, so that a stream that waits is small.
             Box::pin(self.read()).await?;
         }
-        Ok(self.ahead.pop_front())
+        let next = self.ahead.pop_front();
+        if self.ahead.is_empty() {
+            // A stream that waits keeps no room for what it has told.
+            self.ahead = VecDeque::new();
+        }
+        Ok(next)
     }
 
     async fn read(&mut self) -> Result<()> {
         let (now, ahead) = self.service.group_log_from(self.viewer, &self.known).await?;
+        if now.seq < self.known.seq {
+            return Err(Error::Busy);
+        }
         self.listening.looked_up(Topic::Group(now.id), now.seq);
         self.known = ahead.last().map_or(&now, |last| &last.group).clone();
         self.look = self.known.seq < now.seq;
