@@ -6,9 +6,9 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
 use super::problem::{Failure, ProblemCode};
-use crate::account::{Credential, Identity};
+use crate::account::{Credential, Identity, TokenError};
 use crate::ids::{PlayerId, SessionId};
-use crate::service::Bearer;
+use crate::service::{Bearer, Error, Service};
 
 /// A caller who may be anybody.
 pub struct Viewer(Option<Bearer>);
@@ -17,6 +17,19 @@ impl Viewer {
     /// The player, if there is a token.
     pub fn player(&self) -> Option<PlayerId> {
         self.0.map(|bearer| bearer.who.player)
+    }
+
+    /// Nothing, unless the session or the token has ended while the request was waiting.
+    ///
+    /// # Errors
+    /// `token_invalid`.
+    pub fn is_still_in(&self, service: &Service) -> Result<(), Failure> {
+        match self.0 {
+            Some(bearer) if service.has_ended(bearer.who.credential) => {
+                Err(Error::from(TokenError::Ended).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The token itself, if there is one.

@@ -8,11 +8,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use actix_web::body::{BoxBody, MessageBody};
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::header;
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode, Version};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
@@ -77,6 +77,14 @@ pub async fn frame(
                 headers.insert(name, value);
             }
             dress(headers, &id, hsts.as_ref(), signed_in);
+            // There are no chunks before HTTP/1.1: what has no length ends with the connection.
+            if response.request().version() < Version::HTTP_11
+                && response.response().body().size() == BodySize::Stream
+            {
+                let head = response.response_mut().head_mut();
+                head.no_chunking(true);
+                head.set_connection_type(ConnectionType::Close);
+            }
             return Ok(response);
         }
         Ok(Ok(Err(error))) => error.error_response(),

@@ -207,7 +207,11 @@ pub async fn get_game(
         .transpose()
         .map_err(|_| Failure::new(ProblemCode::InvalidParameter, "after_seq is at most 2147483647"))?;
     let game = match after_seq {
-        Some(after) if !wait.is_zero() => service.game_after(viewer.player(), *id, after, wait).await?,
+        Some(after) if !wait.is_zero() => {
+            let game = service.game_after(viewer.player(), *id, after, wait).await?;
+            viewer.is_still_in(&service)?;
+            game
+        }
         _ => service.game(viewer.player(), *id).await?,
     };
     if matches(&request, &etag(&game)) {

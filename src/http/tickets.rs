@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use utoipa::{IntoParams, ToSchema};
 
 use super::body::{Body, Idempotency};
-use super::caller::Caller;
+use super::caller::{Caller, Viewer};
 use super::games::wait_of;
 use super::objects::Variant;
 use super::problem::{Failure, ProblemCode};
@@ -183,11 +183,14 @@ impl NewTicket {
 pub async fn get_ticket(
     service: Data<Service>,
     caller: Caller,
+    viewer: Viewer,
     id: Path<TicketId>,
     query: Query<TicketQuery>,
 ) -> Result<HttpResponse, Failure> {
     let wait = wait_of(query.wait)?;
-    Ok(HttpResponse::Ok().json(Ticket::from(service.ticket_after(caller.player(), *id, wait).await?)))
+    let ticket = service.ticket_after(caller.player(), *id, wait).await?;
+    viewer.is_still_in(&service)?;
+    Ok(HttpResponse::Ok().json(Ticket::from(ticket)))
 }
 
 /// Cancel a ticket

@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -14,7 +13,7 @@ use super::{Error, Result, Service, Topic};
 use crate::cpu::Level;
 use crate::engine::{AbortReason, Action, ActionError, Position, Seat};
 use crate::ids::GameId;
-use crate::store::{self, By, Condition, Due, EventKind, Lease, Seconds, StoredGame};
+use crate::store::{self, By, Condition, Due, EventKind, Lease, StoredGame};
 
 /// For how long the computer thinks about a turn that has run out, with all further sowings: the whole has to be
 /// written within 1.5 seconds ("Time" 9). Where the stand-in needs longer the easy level plays, which needs none.
@@ -196,35 +195,6 @@ impl Service {
         let log = store::events_after(&mut db, stored.id, 0).await?;
         db.done();
         Ok(!log.iter().any(|row| row.kind == EventKind::Move && row.seat == Some(seat)))
-    }
-
-    /// The seconds that a player who returns to a turn with a time limit has left of it, if it is the turn in which they
-    /// left: what they had used before counts, their absence does not.
-    pub(super) async fn left_of_turn(
-        &self,
-        db: &mut PgConnection,
-        stored: &StoredGame,
-        seat: Seat,
-    ) -> Result<Option<Seconds>> {
-        let to_move = stored.game.position().to_move() == Some(seat);
-        let Some(limit) = stored.options.turn_seconds().filter(|_| to_move) else { return Ok(None) };
-        let mut used = time::Duration::ZERO;
-        let mut present_since = Some(stored.created_at);
-        for row in store::events_after(db, stored.id, 0).await? {
-            match row.kind {
-                EventKind::Move => {
-                    used = time::Duration::ZERO;
-                    present_since = present_since.map(|_| row.at);
-                }
-                EventKind::Leave if row.seat == Some(seat) => {
-                    used += present_since.take().map_or(time::Duration::ZERO, |since| row.at - since);
-                }
-                EventKind::Return if row.seat == Some(seat) => present_since = Some(row.at),
-                _ => {}
-            }
-        }
-        let left = Seconds::from(limit) - used.as_seconds_f64();
-        Ok(Some(left.max(1.0)))
     }
 
     /// Returns when the game has changed, or after a short while: the clock is about to play a turn that has run out,

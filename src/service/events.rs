@@ -2,7 +2,7 @@
 
 use time::{Duration, OffsetDateTime};
 
-use super::turn::Turn;
+use super::turn::{Turn, left_of_turn};
 use super::{Error, Result};
 use crate::engine::{AbortReason, Action, EndReason, Game, Position, Record, Seat, Snapshot, Sowing};
 use crate::store::{By, EventKind, EventRow, StoredGame};
@@ -68,14 +68,20 @@ pub fn history(stored: &StoredGame, log: &[EventRow]) -> Result<Vec<EventView>> 
     let turn_of = |game: &Game| Turn::of(game, &stored.seats, &stored.options);
     let (mut turn, mut began) = (turn_of(&game), stored.created_at);
     log.iter()
-        .map(|row| {
+        .enumerate()
+        .map(|(at, row)| {
             let seat = row.seat.unwrap_or(stored.starter);
             let applied = game.apply(seat, row.action(abort_reason(stored))).map_err(|e| corrupt(&e))?;
             let before = std::mem::replace(&mut turn, turn_of(&game));
+            let limit = turn.limit(&stored.options);
             if row.kind == EventKind::Move || turn != before {
                 began = row.at;
+                if let Some(limit) = limit.filter(|_| row.kind == EventKind::Return) {
+                    let left = left_of_turn(stored.created_at, &log[..at], seat, limit);
+                    began -= Duration::seconds_f64(f64::from(limit) - left);
+                }
             }
-            let limit = turn.limit(&stored.options).map(|s| Duration::seconds(s.into()));
+            let limit = limit.map(|seconds| Duration::seconds(seconds.into()));
             Ok(EventView {
                 row: *row,
                 sowing: applied.sowing,

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 
 use super::events::{EventView, Since, history, since};
-use super::turn::has_run_out;
+use super::turn::{has_run_out, left_of_turn};
 use super::write::Plan;
 use super::{Conflict, Error, Result, Service};
 use crate::engine::{Action, ActionError, Seat};
@@ -135,8 +135,10 @@ impl Service {
             plan_action(&mut plan, &stored, seat, action, None)?;
             if action == Action::Return {
                 // Else nobody would have to move who leaves and returns.
-                if let Some(left) = self.left_of_turn(&mut db, &stored, seat).await? {
-                    plan.leaves(left);
+                let its_turn = stored.game.position().to_move() == Some(seat);
+                if let Some(limit) = stored.options.turn_seconds().filter(|_| its_turn) {
+                    let log = store::events_after(&mut db, stored.id, 0).await?;
+                    plan.leaves(left_of_turn(stored.created_at, &log, seat, limit));
                 }
             }
             if let Some((game, _)) = self.commit(db, plan, Condition::Always).await? {

@@ -8,7 +8,9 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{Error, Result, Service, Topic};
-use crate::account::{Credential, Identity, Issued, PersonalToken, Scopes, TokenError, TokenHash, TokenName};
+use crate::account::{
+    ACCESS_SECONDS, Credential, Identity, Issued, PersonalToken, Scopes, TokenError, TokenHash, TokenName,
+};
 use crate::ids::{PersonalTokenId, PlayerId, SessionId};
 use crate::store::{self, NewPersonalToken, PersonalTokenRow, PlayerKind, PresentedToken};
 
@@ -112,9 +114,19 @@ impl Service {
         self.keys.issue_for_stream(player, session, stream, now)
     }
 
-    /// Ends the streams that are read with this stream token: it is used for another one.
-    pub fn replace_stream(&self, stream_token: Uuid) {
-        self.news.tell(Topic::StreamToken(stream_token), 0);
+    /// Ends the streams that are read with this stream token, good until then: it is used for another one. Which of its uses
+    /// this is, for [`Self::is_replaced`].
+    pub fn replace_streams(&self, stream_token: Uuid, until: OffsetDateTime) -> i32 {
+        // Uses at two processes are told in any order: so each says when it was, in microseconds of the token's life.
+        let age = self.database_time() - (until - time::Duration::seconds(ACCESS_SECONDS.into()));
+        let used = i32::try_from(age.whole_microseconds()).unwrap_or(i32::MAX).max(1);
+        self.news.tell(Topic::StreamToken(stream_token), used);
+        used
+    }
+
+    /// Whether a stream token that somebody here listens to was used again after `used`.
+    pub fn is_replaced(&self, stream_token: Uuid, used: i32) -> bool {
+        self.news.cursor(Topic::StreamToken(stream_token)) > used
     }
 
     /// Whether a session or a personal token has ended, as far as this process has heard.

@@ -1,9 +1,11 @@
 //! Whose turn it is, and what that makes due.
 
+use time::OffsetDateTime;
+
 use crate::cpu::Level;
 use crate::engine::{Action, Game, Seat};
 use crate::options::Options;
-use crate::store::{By, Due, Occupant, Seconds, StoredGame};
+use crate::store::{By, Due, EventKind, EventRow, Occupant, Seconds, StoredGame};
 
 /// The most that a move may be late, in seconds: for its way to us ("Time" 9 of `docs/rules.md`).
 pub(super) const GRACE: u32 = 1;
@@ -62,6 +64,27 @@ impl Turn {
         };
         Some((due, seconds.into()))
     }
+}
+
+/// The seconds that `seat` has left of the turn in which it left, now that it returns: what it had used before counts, its
+/// absence does not. `log` is what came before; `limit` the seconds of a whole turn.
+pub(super) fn left_of_turn(created_at: OffsetDateTime, log: &[EventRow], seat: Seat, limit: u32) -> Seconds {
+    let mut used = time::Duration::ZERO;
+    let mut present_since = Some(created_at);
+    for row in log {
+        match row.kind {
+            EventKind::Move => {
+                used = time::Duration::ZERO;
+                present_since = present_since.map(|_| row.at);
+            }
+            EventKind::Leave if row.seat == Some(seat) => {
+                used += present_since.take().map_or(time::Duration::ZERO, |since| row.at - since);
+            }
+            EventKind::Return if row.seat == Some(seat) => present_since = Some(row.at),
+            _ => {}
+        }
+    }
+    (Seconds::from(limit) - used.as_seconds_f64()).max(1.0)
 }
 
 /// The level that plays in somebody's place.

@@ -170,7 +170,7 @@ impl Service {
                 },
             })
             .collect();
-        self.news.tell_events(stored.id, &views);
+        self.news.tell_events(stored, &views);
         let now = StoredGame {
             seq: views.last().map_or(stored.seq, |view| view.row.seq),
             last_event: views.last().map(|view| view.row),

@@ -97,6 +97,8 @@ pub struct StoredGame {
     pub ended_at: Option<OffsetDateTime>,
     /// The database's clock at the time of reading.
     pub now: OffsetDateTime,
+    /// Whether its group is private.
+    pub private: bool,
     /// Its group is private and the viewer neither a member nor seated: must be shown as if it did not exist.
     pub hidden: bool,
 }
@@ -117,6 +119,7 @@ pub(super) async fn games(
         r#"select g.id, g.group_id, g.variant::text as "variant!", g.players, g.options as "options: Json<Asked>", g.ranked, g.seed,
                   g.starter, g.end_reason::text, g.seq, g.board, g.board_before, g.to_move, g.left_board, g.departed,
                   g.resigned, g.run_out, g.deadline, g.created_at, g.ended_at, clock_timestamp() as "now!",
+                  coalesce(pg.private, false) as "private!",
                   coalesce(pg.private, false)
                       and not coalesce($2 = any(s.ids), false)
                       and not coalesce($2 = any(array(select m.player_id from group_member m
@@ -173,6 +176,7 @@ struct GameRow {
     created_at: OffsetDateTime,
     ended_at: Option<OffsetDateTime>,
     now: OffsetDateTime,
+    private: bool,
     hidden: bool,
     player_ids: Vec<Option<Uuid>>,
     names: Vec<Option<String>>,
@@ -252,6 +256,7 @@ impl GameRow {
             created_at: self.created_at,
             ended_at: self.ended_at,
             now: self.now,
+            private: self.private,
             hidden: self.hidden,
         })
     }

@@ -77,6 +77,11 @@ fn whoever_was_told_more_of_a_game_than_there_is_begins_anew() {
         let stream = told(people[0].follow(&path).await, 3).await;
         let mut fresh = told(people[1].follow(&format!("{path}?after_seq=1")).await, 3).await;
         lose_the_last(&mut db, "game", "game_event", "game_id").await;
+        // Whoever comes now is not told what is no more.
+        let mut newcomer = people[1].follow_again(&path, 3).await;
+        assert_eq!(newcomer.next().await.unwrap().data["type"], "reset");
+        let more = timeout(Duration::from_millis(500), newcomer.next()).await;
+        assert!(more.is_err(), "{more:?}");
         let waiting = tokio::spawn({
             let (person, path) = (people[0].clone(), format!("/v1/games/{id}?after_seq=2&wait=25"));
             async move { person.get(&path).await.ok(200) }
@@ -88,6 +93,7 @@ fn whoever_was_told_more_of_a_game_than_there_is_begins_anew() {
         assert_eq!((reset.id, &reset.data["type"]), (Some(2), &json!("reset")));
         play(&people, &id, 1).await;
         assert_eq!(again.next().await.unwrap().id, Some(3));
+        assert_eq!(newcomer.next().await.unwrap().id, Some(3));
         assert_eq!(waiting.await.unwrap()["seq"], 3);
     });
 }

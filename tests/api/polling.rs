@@ -126,6 +126,18 @@ fn waiting_holds_no_connection_to_the_database() {
 }
 
 #[test]
+fn whoever_signs_out_is_told_nothing_by_what_still_waits() {
+    test(async |server| {
+        let (people, id, mover) = game(server).await;
+        let waiting = poll(&people[1 - mover], &id, "after_seq=0&wait=25");
+        let_it_begin(&people[mover], &id, &waiting).await;
+        people[1 - mover].delete("/v1/sessions/current").await.ok(204);
+        people[mover].sow(&id, 5, 0).await.ok(200);
+        waiting.await.unwrap().problem(401, "token_invalid");
+    });
+}
+
+#[test]
 fn a_stop_answers_those_who_wait() {
     run(async || {
         let server = TestServer::start(0).await;

@@ -44,6 +44,28 @@ fn a_private_game_is_followed_by_its_members_only() {
 }
 
 #[test]
+fn what_happens_in_private_is_told_to_no_spectator_even_if_nobody_said_that_it_is() {
+    test(async |server| {
+        let (people, id, _) = game(server).await;
+        let mut spectators =
+            [server.nobody().follow(&events(&id)).await, people[0].follow(&events(&id)).await];
+        play(&people, &id, 1).await;
+        for spectator in &mut spectators {
+            assert_eq!(spectator.next().await.unwrap().id, Some(1));
+        }
+        // As by a process that has not told it yet.
+        sqlx::query("update play_group set private = true, seq = seq + 1")
+            .execute(&mut server.database().await)
+            .await
+            .unwrap();
+        play(&people, &id, 1).await;
+        let [spectator, mut member] = spectators;
+        assert_eq!(member.next().await.unwrap().id, Some(2));
+        assert_eq!(spectator.events().await, Vec::<Value>::new());
+    });
+}
+
+#[test]
 fn the_end_of_a_session_ends_its_streams_everywhere() {
     test(async |server| {
         let (people, id, _) = game(server).await;

@@ -1,7 +1,11 @@
 //! Tokens in URLs, for browsers: good for one stream and nothing else.
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD;
+use mancala_server::budget::PlayerBudgets;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::harness::{Player, Stream, test, text};
 use crate::streams::{events, game, play};
@@ -59,6 +63,55 @@ fn a_stream_token_that_is_used_again_ends_the_older_stream() {
         play(&people, &id, 1).await;
         assert_eq!(third.next().await.unwrap().id, Some(2));
         other.stop().await;
+    });
+}
+
+#[test]
+fn whoever_comes_back_with_a_stream_token_has_room() {
+    test(async |server| {
+        let (people, id, _) = game(server).await;
+        let limited = server.another_as(|settings| settings.player_budgets = PlayerBudgets::default()).await;
+        let (path, person) = (events(&id), people[0].via(&limited));
+        let url = format!("{path}?stream_token={}", token(&person, &path).await);
+        let browser = person.without_token();
+        let mut first = browser.follow(&url).await;
+        let mut others = Vec::new();
+        for _ in 0..19 {
+            others.push(person.follow(&path).await);
+        }
+        person.get(&path).await.problem(429, "too_many_streams");
+        let again = browser.follow(&url).await;
+        assert_eq!(first.next_like("closing").await.data["reason"], "replaced");
+        drop((again, others));
+        limited.stop().await;
+    });
+}
+
+#[test]
+fn news_of_an_earlier_use_that_comes_late_ends_nothing() {
+    test(async |server| {
+        let (people, id, _) = game(server).await;
+        let path = events(&id);
+        let token = token(&people[0], &path).await;
+        let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
+        let claims: Value = serde_json::from_slice(&claims).unwrap();
+        let mut stream = people[0].without_token().follow(&format!("{path}?stream_token={token}")).await;
+        let mut database = server.database().await;
+        // As another process tells it: by which one, of what, and when in the token's life, in microseconds.
+        for (used, seq) in [(1, 1), (i32::MAX, 2)] {
+            let (process, token) = (Uuid::now_v7().simple(), text(&claims["jti"]).replace('-', ""));
+            sqlx::query("select pg_notify('mancala_news', $1)")
+                .bind(format!("{process} k{token}{used}"))
+                .execute(&mut database)
+                .await
+                .unwrap();
+            // Heard after that.
+            let other = server.another().await;
+            play(&[people[0].via(&other), people[1].via(&other)], &id, 1).await;
+            other.stop().await;
+            let next = stream.next().await.unwrap();
+            assert_eq!(next.id, (used == 1).then_some(seq), "{next:?}");
+        }
     });
 }
 

@@ -7,7 +7,7 @@ use reqwest::header::ACCEPT;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::harness::{Player, Stream, TestServer, number, play_out, test, text};
+use crate::harness::{Player, Stream, TestServer, number, play_out, raw, test, text};
 
 /// A game of two people, its id, and whose turn it is.
 pub async fn game(server: &TestServer) -> (Vec<Player>, String, usize) {
@@ -124,8 +124,24 @@ fn lines_of_json_say_the_same() {
         let messages = people[0].followed(&events(&id)).await;
         let timeless = |events: Vec<Value>| events.into_iter().map(timeless).collect::<Vec<_>>();
         assert_eq!(timeless(lines), timeless(messages));
-        let request = people[0].request(Method::GET, &events(&id)).header(ACCEPT, "application/json");
-        Stream::open(request).await.err().unwrap().problem(406, "not_acceptable");
+        for other in ["application/json", "text/event-stream;q=0"] {
+            let request = people[0].request(Method::GET, &events(&id)).header(ACCEPT, other);
+            Stream::open(request).await.err().unwrap().problem(406, "not_acceptable");
+        }
+    });
+}
+
+#[test]
+fn before_http_1_1_there_are_no_chunks() {
+    test(async |server| {
+        let (people, id, _) = game(server).await;
+        people[0].act(&id, "resign").await.ok(200);
+        let request = format!("GET {} HTTP/1.0\r\nAccept: application/x-ndjson\r\n\r\n", events(&id));
+        let answer = raw(server, request.as_bytes()).await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.0 200") && !head.contains("chunked"), "{head}");
+        let messages: Vec<Value> = body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((messages.len(), &messages[1]["type"]), (2, &json!("resign")));
     });
 }
 

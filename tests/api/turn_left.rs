@@ -1,10 +1,11 @@
 //! Who leaves a turn with a time limit and comes back to it has what was left of it, so that nobody can put it off.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::Executor;
 
 use crate::clock::mover;
 use crate::harness::{number, test, text};
+use crate::streams::events;
 
 #[test]
 fn leaving_and_returning_gives_a_turn_no_more_time() {
@@ -32,6 +33,18 @@ fn leaving_and_returning_gives_a_turn_no_more_time() {
             };
             let left = (time("deadline") - time("server_time")).as_seconds_f64();
             assert!((5.0..=10.0).contains(&left), "{left} s left of ten");
+            // Whoever reads it later is told the same.
+            let told = |event: &Value| (event["seq"].clone(), event["deadline"].clone());
+            let mut live = server.nobody().follow(&events(id)).await;
+            let mut first = Vec::new();
+            for _ in 0..2 {
+                first.push(told(&live.next().await.unwrap().data));
+            }
+            player.sow(id, number(&back["legal"][0]), 2).await.ok(200);
+            let mut later = server.nobody().follow(&events(id)).await;
+            for event in first {
+                assert_eq!(told(&later.next().await.unwrap().data), event);
+            }
             crate::clock::audited(server).await;
             return;
         }

@@ -1,7 +1,7 @@
 //! How a message of a stream is written: as server-sent events (WHATWG HTML, section 9.2) or as lines of JSON.
 
 use actix_web::HttpRequest;
-use actix_web::http::header::{Accept, Header};
+use actix_web::http::header::{ACCEPT, Accept, Header, Quality};
 use actix_web::web::Bytes;
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -24,7 +24,10 @@ impl Form {
     /// # Errors
     /// `not_acceptable` when it is neither.
     pub fn of(request: &HttpRequest) -> Result<Self, Failure> {
-        let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
+        let header = request.headers().contains_key(ACCEPT);
+        let mut accept = Accept::parse(request).unwrap_or(Accept(Vec::new()));
+        accept.0.retain(|item| item.quality > Quality::ZERO);
+        let accepted = accept.ranked();
         let known = accepted.iter().find_map(|kind| match kind.essence_str() {
             "text/event-stream" | "text/*" | "*/*" => Some(Self::Events),
             "application/x-ndjson" | "application/*" => Some(Self::Lines),
@@ -32,7 +35,7 @@ impl Form {
         });
         match known {
             Some(form) => Ok(form),
-            None if accepted.is_empty() => Ok(Self::Events),
+            None if !header => Ok(Self::Events),
             None => {
                 let detail = "a stream is text/event-stream or application/x-ndjson";
                 Err(Failure::new(ProblemCode::NotAcceptable, detail))

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Closing, Cursor, Form, Heartbeat, Source, answer, cursor_of};
+use super::{Closing, Cursor, Form, Heartbeat, Source, answer, cursor_of, place};
 use crate::http::caller::Viewer;
-use crate::http::limits::open_stream;
 use crate::http::objects::{Event, Game};
 use crate::http::presence::PresenceMessage;
 use crate::http::problem::{Failure, ProblemCode};
@@ -100,7 +99,7 @@ pub async fn stream_game(
 ) -> Result<HttpResponse, Failure> {
     let form = Form::of(&request)?;
     let (cursor, from) = cursor_of(&request, query.after_seq)?;
-    let slot = open_stream(viewer.player(), &request)?;
+    let slot = place(&service, viewer.bearer(), &request).await?;
     let (reset, events) = match service.game_events(viewer.player(), *id, cursor).await? {
         GameNews::Nothing => return Ok(HttpResponse::NoContent().finish()),
         GameNews::Events(events) => (None, events),

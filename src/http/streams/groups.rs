@@ -7,9 +7,8 @@ use time::OffsetDateTime;
 use utoipa::ToSchema;
 
 use super::games::{From, ResetType};
-use super::{Closing, Cursor, Form, Heartbeat, Source, answer, cursor_of};
+use super::{Closing, Cursor, Form, Heartbeat, Source, answer, cursor_of, place};
 use crate::http::caller::Viewer;
-use crate::http::limits::open_stream;
 use crate::http::objects::{Group, GroupEvent};
 use crate::http::problem::{Failure, ProblemCode};
 use crate::ids::GroupId;
@@ -66,7 +65,7 @@ pub async fn stream_group(
 ) -> Result<HttpResponse, Failure> {
     let form = Form::of(&request)?;
     let (cursor, from) = cursor_of(&request, query.after_seq)?;
-    let slot = open_stream(viewer.player(), &request)?;
+    let slot = place(&service, viewer.bearer(), &request).await?;
     let (group, events) = service.group_events(viewer.player(), *id, cursor).await?;
     if cursor > group.seq && from == Cursor::OfUrl {
         let detail = format!("the group has {} events, and none after {cursor}", group.seq);

@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Closing, Form, Heartbeat, Source, answer};
+use super::{Closing, Form, Heartbeat, Source, answer, place};
 use crate::http::caller::{Caller, Viewer};
-use crate::http::limits::open_stream;
 use crate::http::objects::{EndReason, Group, Variant};
 use crate::http::problem::Failure;
 use crate::http::tickets::Ticket;
@@ -278,7 +277,7 @@ pub async fn stream_me(
     request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
     let form = Form::of(&request)?;
-    let slot = open_stream(Some(caller.player()), &request)?;
+    let slot = place(&service, viewer.bearer(), &request).await?;
     let source = Concerns(service.me_events(caller.player()).await?);
     Ok(answer(source, form, &service, viewer.bearer(), slot, &request))
 }

@@ -26,8 +26,10 @@ use serde::Serialize;
 use time::OffsetDateTime;
 use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::frame::HeadOnly;
+use super::limits::open_stream;
 use super::open_streams::Slot;
 use super::problem::{Failure, ProblemCode};
 use crate::service::{Bearer, Connected, Error, Listening, Rung, Service, Topic};
@@ -39,6 +41,10 @@ const BEAT_EVERY: Duration = Duration::from_secs(15);
 const RETRY: u32 = 1_000;
 /// And at most after a stop of the server, so that not all come back at once.
 const SPREAD: u32 = 4_000;
+
+/// In which a stream that is replaced makes room, and how often it is looked whether it has.
+const MADE_ROOM_WITHIN: Duration = Duration::from_secs(1);
+const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_millis(10);
 
 /// A heartbeat: nothing has happened. The first message of each stream is one.
 #[derive(Serialize, ToSchema)]
@@ -111,6 +117,8 @@ struct Live<S> {
     form: Form,
     service: Service,
     bearer: Option<Bearer>,
+    /// Of its stream token: which, and which of its uses.
+    used: Option<(Uuid, i32)>,
     until: Option<Instant>,
     beat_at: Instant,
     /// Said once, before anything else.
@@ -141,6 +149,29 @@ enum Cursor {
     OfBrowser,
 }
 
+/// A place for a stream. Who has as many as there may be, and comes back with a stream token, gets that of the older stream
+/// with that token, once it has ended.
+async fn place(service: &Service, bearer: Option<Bearer>, request: &HttpRequest) -> Result<Slot, Failure> {
+    let open = || open_stream(bearer.map(|bearer| bearer.who.player), request);
+    let first = open();
+    let token = bearer.and_then(|bearer| bearer.stream_token.zip(bearer.until));
+    let Some((token, until)) = token.filter(|_| first.is_err() && !is_head(request)) else { return first };
+    service.replace_streams(token, until);
+    let end = Instant::now() + MADE_ROOM_WITHIN;
+    loop {
+        sleep_until(Instant::now() + LOOK_FOR_ROOM_EVERY).await;
+        match open() {
+            Err(_) if Instant::now() < end => {}
+            done => return done,
+        }
+    }
+}
+
+/// Whether only the head of the answer is asked for.
+fn is_head(request: &HttpRequest) -> bool {
+    request.extensions().contains::<HeadOnly>()
+}
+
 /// Answers with a stream.
 fn answer<S: Source>(
     mut source: S,
@@ -158,15 +189,15 @@ fn answer<S: Source>(
         .insert_header((CACHE_CONTROL, "no-store"))
         .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
     // Nobody reads what HEAD asks for.
-    if request.extensions().contains::<HeadOnly>() {
+    if is_head(request) {
         return response.finish();
     }
+    let mut used = None;
     if let Some(bearer) = bearer {
         source.listening().add(Topic::Credential(bearer.who.credential.id()));
-        if let Some(token) = bearer.stream_token {
-            // Told before listening: older streams hear it, this one does not.
-            service.replace_stream(token);
+        if let Some((token, until)) = bearer.stream_token.zip(bearer.until) {
             source.listening().add(Topic::StreamToken(token));
+            used = Some((token, service.replace_streams(token, until)));
         }
     }
     let now = Instant::now();
@@ -176,6 +207,7 @@ fn answer<S: Source>(
         form,
         service: service.clone(),
         bearer,
+        used,
         until: bearer.and_then(|bearer| bearer.until).map(|until| now + left(until)),
         beat_at: now + BEAT_EVERY,
         opening: true,
@@ -213,7 +245,7 @@ impl<S: Source> Live<S> {
             if self.service.stopping.is_cancelled() {
                 return Some(self.close(ClosingReason::Restart));
             }
-            if let Some(reason) = self.is_to_end(None) {
+            if let Some(reason) = self.is_to_end() {
                 return Some(self.close(reason));
             }
             match self.source.next(self.form, self.service.database_time()).await {
@@ -228,9 +260,6 @@ impl<S: Source> Live<S> {
                 () = sleep_until(wake_at) => None,
                 () = self.service.stopping.cancelled() => return Some(self.close(ClosingReason::Restart)),
             };
-            if let Some(reason) = self.is_to_end(rung) {
-                return Some(self.close(reason));
-            }
             match rung {
                 Some(rung) => {
                     if let Err(error) = self.source.look(rung).await {
@@ -255,10 +284,9 @@ impl<S: Source> Live<S> {
     }
 
     /// Whether the stream has to end, and why.
-    fn is_to_end(&self, rung: Option<Rung>) -> Option<ClosingReason> {
+    fn is_to_end(&self) -> Option<ClosingReason> {
         let bearer = self.bearer?;
-        let replaced =
-            bearer.stream_token.zip(rung).is_some_and(|(token, rung)| rung.like(Topic::StreamToken(token)));
+        let replaced = self.used.is_some_and(|(token, used)| self.service.is_replaced(token, used));
         if self.service.has_ended(bearer.who.credential) {
             Some(ClosingReason::SessionEnded)
         } else if replaced {

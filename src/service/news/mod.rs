@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 
 use super::events::EventView;
 use crate::ids::GameId;
+use crate::store::StoredGame;
 use hint::Hint;
 
 /// How many events of a game are kept for those who listen to it: who is further behind reads the log.
@@ -104,14 +105,11 @@ impl News {
         self.post(topic, seq);
     }
 
-    /// The same of events that this process has just written to a game.
-    pub fn tell_events(&self, game: GameId, views: &[EventView]) {
+    /// The same of events that this process has just written to `game`.
+    pub fn tell_events(&self, game: &StoredGame, views: &[EventView]) {
         let Some(last) = views.last() else { return };
-        let topic = Topic::Game(game);
-        if let Some(followed) = lock(&self.topics).get_mut(&topic) {
-            followed.keep(views.iter().cloned().map(Told::new));
-        }
-        self.tell(topic, last.row.seq);
+        self.keep(game, views.iter().cloned().map(Told::new));
+        self.tell(Topic::Game(game.id), last.row.seq);
     }
 
     /// How far the log of this goes, as far as this process has heard; 0 if nobody here listens to it.
@@ -127,9 +125,10 @@ impl News {
         recent.get(usize::try_from(seq.checked_sub(first)?).ok()?).cloned()
     }
 
-    /// Keeps events that were read from the log of a game.
-    pub(super) fn keep(&self, game: GameId, events: impl IntoIterator<Item = Arc<Told>>) {
-        if let Some(followed) = lock(&self.topics).get_mut(&Topic::Game(game)) {
+    /// Keeps events of a game that were written or read; not those of a private one, for each of which it is looked who may
+    /// see it.
+    pub(super) fn keep(&self, game: &StoredGame, events: impl IntoIterator<Item = Arc<Told>>) {
+        if let Some(followed) = lock(&self.topics).get_mut(&Topic::Game(game.id)).filter(|_| !game.private) {
             followed.keep(events);
         }
     }
@@ -158,7 +157,7 @@ impl News {
 
     /// Notes that the log of this ends before what was told, as it does when the database has lost its newest writes, and
     /// rings whoever listens. Unless `told` has changed since it was looked at.
-    fn fell_back(&self, topic: Topic, told: i32, seq: i32) {
+    pub(super) fn fell_back(&self, topic: Topic, told: i32, seq: i32) {
         let mut topics = lock(&self.topics);
         let Some(followed) = topics.get_mut(&topic).filter(|followed| followed.cursor == told) else {
             return;

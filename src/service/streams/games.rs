@@ -54,8 +54,13 @@ impl Service {
     /// `GameNotFound`, also for a game that is not the viewer's to see.
     pub async fn game_events(&self, viewer: Option<PlayerId>, id: GameId, cursor: i32) -> Result<GameNews> {
         // Listening before looking: what comes in between is heard.
-        let listening = self.news.listen([Topic::Game(id)]);
+        let topic = Topic::Game(id);
+        let listening = self.news.listen([topic]);
+        let told = self.news.cursor(topic);
         let game = self.game(viewer, id).await?;
+        if game.seq < told {
+            self.news.fell_back(topic, told, game.seq);
+        }
         let over = game.game.is_over();
         let mut stream = GameStream {
             service: self.clone(),
@@ -70,7 +75,7 @@ impl Service {
         if !over {
             stream.watch(&game);
         }
-        stream.listening.looked_up(Topic::Game(id), game.seq);
+        stream.listening.looked_up(topic, game.seq);
         Ok(if cursor > game.seq {
             GameNews::Reset(Box::new(game), stream)
         } else if over && cursor == game.seq {
@@ -184,7 +189,7 @@ impl GameStream {
         let events = history(&game, &log)?.into_iter().filter(|view| view.row.seq > self.cursor);
         self.ahead = events.take(READ_AHEAD).map(Told::new).collect();
         if self.ahead.len() < READ_AHEAD {
-            self.service.news.keep(self.id, self.ahead.iter().cloned());
+            self.service.news.keep(&game, self.ahead.iter().cloned());
         }
         Ok(self.ahead.pop_front())
     }

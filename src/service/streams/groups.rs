@@ -34,9 +34,14 @@ impl Service {
         cursor: i32,
     ) -> Result<(GroupRow, GroupStream)> {
         // Listening before looking: what comes in between is heard.
-        let listening = self.news.listen([Topic::Group(id)]);
+        let topic = Topic::Group(id);
+        let listening = self.news.listen([topic]);
+        let told = self.news.cursor(topic);
         let (now, ahead) = self.group_log(viewer, id, cursor).await?;
-        listening.looked_up(Topic::Group(id), now.seq);
+        if now.seq < told {
+            self.news.fell_back(topic, told, now.seq);
+        }
+        listening.looked_up(topic, now.seq);
         let known = ahead.last().map_or(&now, |last| &last.group).clone();
         let stream = GroupStream {
             service: self.clone(),
