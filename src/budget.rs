@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Class {
     /// What needs a secret or gives one: guests, accounts, sessions, passwords, joining by code.
     SignIn,
-    /// What makes something that stays: games, groups, tickets, tokens.
+    /// What makes something that stays: games, groups and what is in their logs, tickets, tokens.
     Creating,
     /// Every other change.
     Playing,

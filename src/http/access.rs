@@ -43,8 +43,8 @@ pub fn class_of(path: &str, method: &str, operation: &Value) -> Option<Class> {
     let about_secrets =
         if method == "delete" { rest == "me" } else { secrets.iter().any(|start| rest.starts_with(start)) };
     let thinking = ["create_analysis", "get_hint", "get_review"];
-    // A read, but of everything at once.
-    let heavy = ["export_me"];
+    // A read, but of everything at once; and changes to a group, each of which stays in its log.
+    let heavy = ["export_me", "update_group", "add_group_computer", "remove_group_computer"];
     // Stateless: nothing stays of what they are sent.
     let asking = ["preview_position", "replay_record"];
     let is_one_of = |ids: &[&str]| ids.iter().any(|id| operation["operationId"] == *id);
