@@ -64,6 +64,7 @@ impl Service {
             let mut plan = Plan::new(&stored);
             if stored.game.is_left(seat) {
                 plan_action(&mut plan, &stored, seat, Action::Return, None)?;
+                note_left(&mut db, &mut plan, &stored, seat).await?;
             }
             plan_action(&mut plan, &stored, seat, Action::Move { pit }, Some(By::Player))?;
             if let Some((game, views)) = self.commit(db, plan, Condition::InTime).await? {
@@ -134,12 +135,7 @@ impl Service {
             let mut plan = Plan::new(&stored);
             plan_action(&mut plan, &stored, seat, action, None)?;
             if action == Action::Return {
-                // Else nobody would have to move who leaves and returns.
-                let its_turn = stored.game.position().to_move() == Some(seat);
-                if let Some(limit) = stored.options.turn_seconds().filter(|_| its_turn) {
-                    let log = store::events_after(&mut db, stored.id, 0).await?;
-                    plan.leaves(left_of_turn(stored.created_at, &log, seat, limit));
-                }
+                note_left(&mut db, &mut plan, &stored, seat).await?;
             }
             if let Some((game, _)) = self.commit(db, plan, Condition::Always).await? {
                 return Ok(game);
@@ -147,6 +143,22 @@ impl Service {
         }
         Err(Error::Busy)
     }
+}
+
+/// Notes in a plan that ends with a return how much is left of a turn in which the seat had left: else nobody would have to
+/// move who leaves and returns.
+async fn note_left(
+    db: &mut PgConnection,
+    plan: &mut Plan<'_>,
+    stored: &StoredGame,
+    seat: Seat,
+) -> Result<()> {
+    let its_turn = stored.game.position().to_move() == Some(seat);
+    if let Some(limit) = stored.options.turn_seconds().filter(|_| its_turn) {
+        let log = store::events_after(db, stored.id, 0).await?;
+        plan.leaves(left_of_turn(stored.created_at, &log, seat, limit));
+    }
+    Ok(())
 }
 
 /// The game, if there is one that `viewer` may see: the one check of who sees what.

@@ -21,8 +21,6 @@ pub(super) struct Plan<'a> {
     turn_begins: bool,
     steps: Vec<Step>,
     board_before: Option<Vec<u8>>,
-    /// See [`Plan::leaves`].
-    left: Option<Seconds>,
     /// See [`Plan::misses`].
     no_show: Option<Seat>,
 }
@@ -33,6 +31,8 @@ struct Step {
     position: Position,
     turn: Turn,
     turn_begins: bool,
+    /// See [`Plan::leaves`].
+    left: Option<Seconds>,
 }
 
 impl<'a> Plan<'a> {
@@ -46,14 +46,13 @@ impl<'a> Plan<'a> {
             run_out: stored.run_out.clone(),
             steps: Vec::with_capacity(2),
             board_before: None,
-            left: None,
             no_show: None,
         }
     }
 
-    /// The turn has only so many seconds left when it is a person's.
+    /// The turn after the last step has only so many seconds left when it is a person's.
     pub(super) fn leaves(&mut self, seconds: Seconds) {
-        self.left = Some(seconds);
+        self.steps.last_mut().expect("somebody has returned").left = Some(seconds);
     }
 
     /// The seat has let its very first turn of a ranked game run out.
@@ -86,7 +85,7 @@ impl<'a> Plan<'a> {
         note_run_out(&mut self.run_out, seat, action, by);
         let event = NewEvent { kind, seat, pit, by };
         let (position, turn_begins) = (*self.game.position(), self.turn_begins);
-        self.steps.push(Step { event, sowing: applied.sowing, position, turn, turn_begins });
+        self.steps.push(Step { event, sowing: applied.sowing, position, turn, turn_begins, left: None });
         Ok(())
     }
 
@@ -105,7 +104,8 @@ impl Service {
         plan: Plan<'_>,
         condition: Condition,
     ) -> Result<Option<(StoredGame, Vec<EventView>)>> {
-        let Plan { stored, game, run_out, turn, turn_begins, steps, board_before, left, no_show } = plan;
+        let Plan { stored, game, run_out, turn, turn_begins, steps, board_before, no_show } = plan;
+        let left = steps.last().and_then(|step| step.left);
         let (seats, options) = (&stored.seats, &stored.options);
         let events: Vec<NewEvent> = steps.iter().map(|step| step.event).collect();
         let was_due = Turn::of(&stored.game, seats, options).due(&stored.game, seats, options);
@@ -164,13 +164,14 @@ impl Service {
                 ends: ends(&game).filter(|_| i + 1 == last),
                 deadline: match step.turn.limit(options) {
                     _ if i + 1 == last => written.deadline,
-                    Some(limit) if step.turn_begins => Some(written.at + Duration::seconds(limit.into())),
+                    Some(limit) if step.turn_begins => {
+                        Some(written.at + Duration::seconds_f64(step.left.unwrap_or(limit.into())))
+                    }
                     Some(_) => stored.deadline,
                     None => None,
                 },
             })
             .collect();
-        self.news.tell_events(stored, &views);
         let now = StoredGame {
             seq: views.last().map_or(stored.seq, |view| view.row.seq),
             last_event: views.last().map(|view| view.row),
@@ -180,9 +181,11 @@ impl Service {
             ratings,
             ended_at: game.is_over().then_some(written.at),
             now: written.at,
+            private: written.private,
             game,
             ..stored.clone()
         };
+        self.news.tell_events(&now, &views);
         Ok(Some((now, views)))
     }
 }

@@ -65,6 +65,8 @@ pub struct Appended {
     pub at: OffsetDateTime,
     /// When the present turn runs out.
     pub deadline: Option<OffsetDateTime>,
+    /// Whether the group of the game is private.
+    pub private: bool,
 }
 
 /// The columns of a write.
@@ -105,7 +107,7 @@ macro_rules! append {
                  where id = $1 and seq = $2 and status = 'running'
                    and (not $16 or coalesce(now() <= deadline + interval '1 second', true))"
                 + $condition +
-                "returning id, deadline, turn_began
+                "returning id, group_id, deadline, turn_began
              ), e as (
                  insert into game_event (game_id, seq, kind, seat, pit, by)
                  select g.id, $2 + e.n, e.kind::event_kind, e.seat, e.pit, e.by::event_by
@@ -113,7 +115,8 @@ macro_rules! append {
                          with ordinality as e (kind, seat, pit, by, n)
              )"
                 + $due +
-            "select now() as \"at!\", deadline from g",
+            "select now() as \"at!\", deadline,
+                    coalesce((select pg.private from play_group pg where pg.id = g.group_id), false) as \"private!\" from g",
             $id.uuid(),
             $seq,
             added,
@@ -138,7 +141,7 @@ macro_rules! append {
         )
         .fetch_optional($db)
         .await?;
-        Ok(row.map(|row| Appended { at: row.at, deadline: row.deadline }))
+        Ok(row.map(|row| Appended { at: row.at, deadline: row.deadline, private: row.private }))
     }};
 }
 

@@ -51,3 +51,28 @@ fn leaving_and_returning_gives_a_turn_no_more_time() {
         panic!("the computer was always faster");
     });
 }
+
+#[test]
+fn whoever_moves_on_returning_is_told_the_same_deadline_as_everybody_later() {
+    test(async |server| {
+        let new = json!({ "variant": "kalah", "computers": ["easy"], "starter": "me", "options": { "turn_seconds": 30 } });
+        let player = server.guest("Ana").await;
+        let game = player.post("/v1/games", new).await.ok(201);
+        let id = text(&game["id"]);
+        let mut live = server.nobody().follow(&events(id)).await;
+        let earlier =
+            format!("update game set created_at = created_at - interval '20 seconds' where id = '{id}'");
+        server.database().await.execute(sqlx::AssertSqlSafe(earlier)).await.unwrap();
+        player.act(id, "leave").await.ok(200);
+        assert_eq!(live.next().await.unwrap().id, Some(1));
+        player.sow(id, 1, 1).await.ok(200);
+        let live = live.next().await.unwrap();
+        // Read by a process that has not heard it.
+        let other = server.another().await;
+        let mut later = other.nobody().follow(&format!("{}?after_seq=1", events(id))).await;
+        let later = later.next().await.unwrap();
+        assert_eq!((live.id, &live.data["type"]), (Some(2), &json!("return")));
+        assert_eq!(live.data["deadline"], later.data["deadline"]);
+        other.stop().await;
+    });
+}
