@@ -145,7 +145,6 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
 async fn serve_until_stopped(settings: Settings) -> Outcome {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    raise_open_files();
     let mut server = tokio::select! {
         server = server::start(settings) => server?,
         _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
@@ -160,17 +159,6 @@ async fn serve_until_stopped(settings: Settings) -> Outcome {
     tracing::info!("stopping");
     server.stop().await;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Each open stream is an open file, and systems begin with a low limit that everybody may raise.
-fn raise_open_files() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let maximum = getrlimit(Resource::Nofile).maximum;
-        // Where that is refused, the lower limit holds.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-    }
 }
 
 /// The signing key of a server with a private database: made at the first start, kept beside the database.

@@ -126,11 +126,12 @@ pub struct Server {
     loops: JoinSet<()>,
 }
 
-/// Starts a server: migrates the database, then listens.
+/// Starts a server: migrates the database, then listens. The process may have as many files open then as it is allowed.
 ///
 /// # Errors
 /// When the database cannot be reached or migrated, or the listener cannot be used.
 pub async fn start(settings: Settings) -> Result<Server, StartError> {
+    raise_open_files();
     let database = settings.database;
     store::migrate(&database).await?;
     let own = Database::new(database.clone());
@@ -193,6 +194,17 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
     .run();
     let (http, serving) = (server.handle(), tokio::spawn(server));
     Ok(Server { address, secure, service, stopping, http, serving, loops })
+}
+
+/// Each open stream is an open file, and systems begin with a low limit that everybody may raise.
+fn raise_open_files() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        // Where that is refused, the lower limit holds.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    }
 }
 
 impl Server {

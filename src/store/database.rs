@@ -64,6 +64,8 @@ impl Database {
                 ("enable_seqscan", "off"),
                 ("enable_bitmapscan", "off"),
                 ("enable_sort", "off"),
+                // Nor is an index left for another whose rows happen to lie in order: no page is far away any more.
+                ("random_page_cost", "1.1"),
                 // What has to be sorted all the same looks so dear then that it would be compiled each time.
                 ("jit", "off"),
                 ("timezone", "UTC"),
