@@ -15,6 +15,7 @@ pub use me::stream_me;
 pub use tokens::{STREAM_TOKEN, Streamed, create_stream_token};
 
 use std::convert::Infallible;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use actix_web::http::header::{CACHE_CONTROL, ContentEncoding, HeaderName};
@@ -37,6 +38,8 @@ use form::Form;
 
 /// How often there is something to read, whatever happens.
 const BEAT_EVERY: Duration = Duration::from_secs(15);
+/// Streams beat at the same moments, this far apart: to wake for each of thousands costs more than what it is told.
+const BEATS_APART: Duration = Duration::from_millis(250);
 /// For how long a browser waits before it connects again, in milliseconds.
 const RETRY: u32 = 1_000;
 /// And at most after a stop of the server, so that not all come back at once.
@@ -209,13 +212,21 @@ fn answer<S: Source>(
         bearer,
         used,
         until: bearer.and_then(|bearer| bearer.until).map(|until| now + left(until)),
-        beat_at: now + BEAT_EVERY,
+        beat_at: next_beat(now),
         opening: true,
         ended: false,
         _slot: slot,
         _connected: bearer.map(|bearer| service.connect(bearer.who.player)),
     };
     response.streaming(unfold(live, Live::next))
+}
+
+/// When a stream beats after this moment: at the last of the shared moments within the time.
+fn next_beat(now: Instant) -> Instant {
+    static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let by = now + BEAT_EVERY;
+    let over = (by - *FIRST).as_nanos() % BEATS_APART.as_nanos();
+    by - Duration::from_nanos(over.try_into().expect("less than what lies between two"))
 }
 
 impl<S: Source> Live<S> {
@@ -267,7 +278,7 @@ impl<S: Source> Live<S> {
                     }
                 }
                 None => {
-                    self.beat_at = Instant::now() + BEAT_EVERY;
+                    self.beat_at = next_beat(Instant::now());
                     // Whoever reads a stream is there.
                     if let Some(bearer) = self.bearer {
                         self.service.hear(bearer.who.player);
@@ -318,5 +329,21 @@ impl<S: Source> Live<S> {
         };
         told.extend(self.form.message(None, &Closing { kind: ClosingType::Closing, reason }));
         told.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_that_began_at_any_moment_beat_together_and_never_late() {
+        let (first, begun) = (next_beat(Instant::now()), Instant::now());
+        for number in 0..1_000 {
+            let now = begun + Duration::from_micros(7_919 * number);
+            let beat = next_beat(now);
+            assert!(beat <= now + BEAT_EVERY && beat > now + BEAT_EVERY - BEATS_APART);
+            assert_eq!((beat - first).as_nanos() % BEATS_APART.as_nanos(), 0);
+        }
     }
 }
