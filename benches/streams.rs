@@ -61,7 +61,8 @@ fn main() {
     let home = std::env::temp_dir().join(format!("mancala-bench-{}", std::process::id()));
     let cluster = Cluster::start(&home, Durability::Full).expect("the private database starts");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    raise_open_files();
+    // Each stream is an open file on both sides.
+    mancala_server::server::raise_open_files();
     let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     if wanted("latency") {
         runtime.block_on(latency(&cluster));
@@ -396,11 +397,4 @@ async fn moves_a_second(address: SocketAddr, tables: &mut Vec<Table>) -> f64 {
         tables.extend(mover.await.expect("a mover that does not fail"));
     }
     f64::from(u32::try_from(done).expect("few enough")) / took.as_secs_f64()
-}
-
-/// Each stream is an open file on both sides.
-fn raise_open_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).expect("everybody may");
 }

@@ -197,7 +197,7 @@ pub async fn start(settings: Settings) -> Result<Server, StartError> {
 }
 
 /// Each open stream is an open file, and systems begin with a low limit that everybody may raise.
-fn raise_open_files() {
+pub fn raise_open_files() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -21,6 +21,25 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// After how long a rest a connection is pinged before it is used: the database may have been restarted.
 const RESTED: Duration = Duration::from_secs(30);
 
+/// How PostgreSQL serves each connection of the service.
+pub const SESSION: [(&str, &str); 10] = [
+    ("default_transaction_isolation", "read committed"),
+    // Plans are made once for each statement: making them anew costs more than carrying them out. They may
+    // be made while a table is still small and with every value unknown, and would read and sort it whole
+    // for as long as they live; every statement here is meant to go along an index, in its order.
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_bitmapscan", "off"),
+    ("enable_sort", "off"),
+    // Nor is an index left for another whose rows happen to lie in order: no page is far away any more.
+    ("random_page_cost", "1.1"),
+    // What has to be sorted all the same looks so dear then that it would be compiled each time.
+    ("jit", "off"),
+    ("timezone", "UTC"),
+    ("statement_timeout", "15s"),
+    ("idle_in_transaction_session_timeout", "15s"),
+];
+
 /// Connections of one thread. Clones share them.
 ///
 /// They pin `read committed`: there the loser of a race for a game updates no row, where a stricter level would give
@@ -55,23 +74,7 @@ impl Database {
                     Ok(!rested || sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
-            .connect_lazy_with(options.options([
-                ("default_transaction_isolation", "read committed"),
-                // Plans are made once for each statement: making them anew costs more than carrying them out. They may
-                // be made while a table is still small and with every value unknown, and would read and sort it whole
-                // for as long as they live; every statement here is meant to go along an index, in its order.
-                ("plan_cache_mode", "force_generic_plan"),
-                ("enable_seqscan", "off"),
-                ("enable_bitmapscan", "off"),
-                ("enable_sort", "off"),
-                // Nor is an index left for another whose rows happen to lie in order: no page is far away any more.
-                ("random_page_cost", "1.1"),
-                // What has to be sorted all the same looks so dear then that it would be compiled each time.
-                ("jit", "off"),
-                ("timezone", "UTC"),
-                ("statement_timeout", "15s"),
-                ("idle_in_transaction_session_timeout", "15s"),
-            ]));
+            .connect_lazy_with(options.options(SESSION));
         Self { pool, at_hand: Arc::default() }
     }
 

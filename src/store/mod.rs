@@ -38,7 +38,7 @@ pub use accounts::{
 pub use append::{Appended, Condition, DueChange, Progress, Seconds, append};
 pub use blocks::{BlockRow, block, blocks, delete_block, insert_block, is_blocked_by};
 pub use bots::make_bot;
-pub use database::{Connection, Database};
+pub use database::{Connection, Database, SESSION};
 pub use departures::{
     IdleGuest, Ties, delete_player, erase_guest, hold_players, idle_guests, is_idle, lock_going, lock_idle,
     lock_open_tickets, ties,
